@@ -7,11 +7,12 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use gyrator::learning::{
     Base, FeedForward, Interpolation, Iteration, Learned, Learning, LearningError,
-    LearningObserver, LearningOutcome,
+    LearningObserver, LearningOutcome, Recorded,
 };
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Run, RunError, RunOptions, StepClock, StopReason};
+use gyrator_record::Table;
 use gyrator_system::{MissingTime, SystemFile};
 use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
@@ -80,6 +81,13 @@ struct LawOptions {
     /// Feed-forward that was learned before on the same system, to go on with
     #[arg(long, value_name = "FILE.csv")]
     start_from: Option<PathBuf>,
+    /// Learn from a run that was recorded, CSV or Parquet, with the feed-forward of --start-from: make no run, and write the
+    /// feed-forward of the next one to be recorded
+    #[arg(long, value_name = "FILE", requires_all = ["start_from", "output_file"])]
+    recorded: Option<PathBuf>,
+    /// Make no run: write feed-forward that adds nothing yet, for the first run to be recorded
+    #[arg(long, requires = "output_file", conflicts_with_all = ["recorded", "start_from"])]
+    no_run: bool,
     /// Greatest error, in the units of the inputs, at which learning ends
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
     #[arg(default_value_t = Learning::default().tolerance)]
@@ -143,11 +151,25 @@ impl ValueEnum for Word<Interpolation> {
 }
 
 impl LawOptions {
+    /// The run that was recorded.
+    fn recording(&self) -> Result<Option<Table>, Failure> {
+        let read = |path: &PathBuf| {
+            gyrator_record::read_table(path).map_err(|error| {
+                let text = format!("{}: {error}", path.display());
+                Failure::new(Exit::InvalidInput, Message::error(text))
+            })
+        };
+        self.recorded.as_ref().map(read).transpose()
+    }
+
     fn learning(&self) -> Result<Learning, Failure> {
         let start = self.start_from.as_deref().map(read).transpose()?;
         Ok(Learning {
             start,
-            iterations: self.iterations,
+            iterations: match self.recorded {
+                Some(_) => 0,
+                None => self.iterations,
+            },
             gain: self.gain,
             gain_halvings: self.gain_halvings,
             tolerance: self.max_error,
@@ -162,9 +184,7 @@ impl LawOptions {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
-    // An earlier file may be replaced: it is read at the start.
-    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
-    overwriting::refuse_without_folder(&outputs)?;
+    refuse_outputs(&options, &outputs)?;
     let plan = Plan {
         system: &options.system,
         live: None,
@@ -179,12 +199,13 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         return outcome;
     }
     let learning = options.law.learning()?;
+    let recording = options.law.recording()?;
     let (mut system, warnings) =
         system_input::read(&options.system, &options.input, options.fmus.limits())?;
     overwriting::refuse_files_of(&system, &outputs)?;
     options.experiment.apply(&mut system.experiment)?;
     options.coupling.apply(&mut system);
-    set_start_values(&mut system, options.start_value)?;
+    set_start_values(&mut system, options.start_value.iter().cloned())?;
     options.execution.isolate(&mut system)?;
     fmu_log::start(options.execution.log_level);
     for problem in &warnings {
@@ -202,20 +223,29 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         open_end: false,
         step_clock: StepClock::default(),
     };
-    let mut table = Table {
+    let mut table_of_runs = TableOfRuns {
         is_shown: !options.json && options.show.has_closing_lines(),
         system: &system,
         execution: &options.execution,
+        recorded: None,
         failed: None,
     };
+    if options.law.no_run {
+        return write_before(&learning, &system, &options);
+    }
     // Each run has libraries of its own.
     let open = || {
         let cache = FmuCache::new(options.fmus.open_options());
         cache.system(system.clone())
     };
     let describe = || surroundings::in_own(open);
-    let learned = learning.learn(&run_options, describe, &mut table);
-    if let Some(error) = table.failed {
+    if let Some(table) = recording {
+        let described = describe().map_err(LearningError::from);
+        let recorded = described.and_then(|described| learning.recorded(table, &described));
+        table_of_runs.recorded = Some(recorded.map_err(|error| not_learned(error, &system))?);
+    }
+    let learned = learning.learn(&run_options, describe, &mut table_of_runs);
+    if let Some(error) = table_of_runs.failed {
         return Err(error.into());
     }
     let learned = match learned {
@@ -223,36 +253,82 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
             reason: StopReason::Interrupted,
             ..
         }) => return Ok(Exit::Interrupted),
-        Err(error @ LearningError::NoStopTime) => {
-            let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
-            return Err(failure.help(system.advice_on_missing(MissingTime::StopTime)));
-        }
-        Err(LearningError::Start(error)) => return Err(Failure::not_started(error, &system)),
-        learned => learned?,
+        learned => learned.map_err(|error| not_learned(error, &system))?,
     };
+    finish(&learned, options)?;
+    conclude(&learned)
+}
+
+/// Refuses to write over what is read. An earlier feed-forward may be replaced: it is read at the start.
+fn refuse_outputs(options: &Options, outputs: &[(&'static str, &Path)]) -> Result<(), Failure> {
+    let recorded = options.law.recorded.as_deref();
+    let recorded = recorded.map(|path| ("the recording", path));
+    let mut inputs = vec![("the system file", &*options.system)];
+    inputs.extend(recorded);
+    overwriting::refuse(outputs, &inputs)?;
+    overwriting::refuse_without_folder(outputs)
+}
+
+/// Writes what was learned, and prints the summary.
+fn finish(learned: &Learned, options: Options) -> Result<(), Failure> {
     if let Some(path) = &options.output_file {
-        save(&learned.feed_forward, path)?;
+        match &options.law.recorded {
+            Some(_) => save(&learned.next, path)?,
+            None => save(&learned.feed_forward, path)?,
+        }
     }
-    let summary = Summary::new(&learned, options.output_file);
+    let mut summary = Summary::new(learned, options.output_file);
+    summary.recorded = options.law.recorded;
     if options.json {
         let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
         screen::print(&format!("{text}\n"))?;
     } else if options.show.has_closing_lines() {
         screen::print(&summary.for_people())?;
     }
-    conclude(&learned)
+    Ok(())
+}
+
+/// Writes the feed-forward of the first run to be recorded.
+fn write_before(
+    learning: &Learning,
+    system: &SystemFile,
+    options: &Options,
+) -> Result<Exit, Failure> {
+    let cache = FmuCache::new(options.fmus.open_options());
+    let described = surroundings::in_own(|| cache.system(system.clone()));
+    let before = described.map_err(LearningError::from);
+    let before = before.and_then(|described| learning.before(&described));
+    let before = before.map_err(|error| not_learned(error, system))?;
+    if let Some(path) = &options.output_file {
+        save(&before, path)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The failure, with advice.
+fn not_learned(error: LearningError, system: &SystemFile) -> Failure {
+    match error {
+        LearningError::NoStopTime => {
+            let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+            failure.help(system.advice_on_missing(MissingTime::StopTime))
+        }
+        LearningError::Start(error) => Failure::not_started(error, system),
+        error => error.into(),
+    }
 }
 
 /// Shows the errors of each run as soon as it has ended.
-struct Table<'a> {
+struct TableOfRuns<'a> {
     is_shown: bool,
     system: &'a SystemFile,
     execution: &'a ExecutionOptions,
+    /// Units of a run that was recorded.
+    recorded: Option<Recorded>,
     /// An error of the standard output.
     failed: Option<std::io::Error>,
 }
 
-impl Table<'_> {
+impl TableOfRuns<'_> {
     fn show(&mut self, text: &str) {
         if self.is_shown && self.failed.is_none() {
             self.failed = screen::print(text).err();
@@ -260,8 +336,11 @@ impl Table<'_> {
     }
 }
 
-impl LearningObserver for Table<'_> {
+impl LearningObserver for TableOfRuns<'_> {
     fn maker(&mut self) -> Box<dyn UnitMaker> {
+        if let Some(recorded) = &self.recorded {
+            return Box::new(recorded.clone());
+        }
         let isolation = Isolation::new().timeout(self.execution.timeout());
         let isolation = isolation.arguments(["isolated".into()]);
         let units = hosts::units(
@@ -278,7 +357,7 @@ impl LearningObserver for Table<'_> {
         if let Some(worker) = Worker::current() {
             supervision::track(run, worker);
         }
-        if number == 0 {
+        if number == 0 || self.recorded.is_some() {
             for warning in run.report().warnings {
                 screen::message(&format!("warning: {warning}\n"));
             }
@@ -350,6 +429,9 @@ struct Summary<'a> {
     /// The inputs that learn, in the order of the channels.
     inputs: Vec<&'a str>,
     iterations: &'a [Iteration],
+    /// The recorded run from which was learned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<PathBuf>,
     output_file: Option<PathBuf>,
 }
 
@@ -361,11 +443,24 @@ impl<'a> Summary<'a> {
             best: best.map_or(0, |best| best.number),
             inputs: learned.feed_forward.inputs().collect(),
             iterations: &learned.iterations,
+            recorded: None,
             output_file,
         }
     }
 
     fn for_people(&self) -> String {
+        if let (Some(recorded), Some(path)) = (&self.recorded, &self.output_file) {
+            let is_within = match self.outcome {
+                LearningOutcome::Converged => "; no error exceeds --max-error",
+                _ => "",
+            };
+            return format!(
+                "learned from {}{is_within}; the next run has {}, with feed-forward for {}\n",
+                recorded.display(),
+                path.display(),
+                self.inputs.join(", ")
+            );
+        }
         let how = match self.outcome {
             LearningOutcome::Converged => "converged",
             LearningOutcome::Iterations => "not converged: all iterations are made",
@@ -407,6 +502,7 @@ impl From<LearningError> for Failure {
             LearningError::NoStopTime
             | LearningError::NoChannel
             | LearningError::Misfit(_)
+            | LearningError::Recording(_)
             | LearningError::TooLong { .. } => {
                 Self::new(Exit::InvalidInput, Message::error(error.to_string()))
             }

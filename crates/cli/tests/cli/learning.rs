@@ -175,3 +175,90 @@ fn feed_forward_that_does_not_fit_or_cannot_be_read() {
     run(&["none.csv"], "cannot read none.csv");
     run(&["system.toml"], "system.toml: line 1: no feed-forward");
 }
+
+/// Lines of a feed-forward file without that of the run from which it was learned.
+fn feed_forward(bench: &Bench, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(bench.path(name)).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with("# run "));
+    lines.map(str::to_owned).collect()
+}
+
+/// The simulated oscillators stand for hardware: learning sees the recordings alone.
+#[test]
+fn learning_from_recorded_runs_is_learning_to_the_last_bit() {
+    let bench = Bench::new();
+    let once = |options: &[&str]| {
+        let outcome = learn(&bench, options);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        outcome.stdout
+    };
+    let iterations = ["--max-error", "0", "-n", "3", "-o", "whole.csv", "--json"];
+    let whole: serde_json::Value = serde_json::from_str(&once(&iterations)).unwrap();
+    assert_eq!(whole["best"], 3);
+    once(&["--no-run", "-o", "0.csv"]);
+    for (number, recording) in ["run0.csv", "run1.csv", "run2.csv"].into_iter().enumerate() {
+        let [start, next] = [number, number + 1].map(|number| format!("{number}.csv"));
+        let arguments = ["run", "system.toml", "--duration", "0.5", "-q", "-o"];
+        let arguments = arguments
+            .into_iter()
+            .chain([recording, "--feed-forward", &start]);
+        let outcome = bench.run(arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        // No FMU is loaded to learn from a recording.
+        let common = ["--recorded", recording, "--start-from", &start, "-o", &next];
+        let text = once(&[&common[..], &["--max-error", "0", "--json"]].concat());
+        let learned: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let found = &learned["iterations"][0];
+        assert_eq!(*found, whole["iterations"][number]);
+    }
+    assert_eq!(
+        feed_forward(&bench, "3.csv"),
+        feed_forward(&bench, "whole.csv")
+    );
+    let text = once(&[
+        "--recorded",
+        "run2.csv",
+        "--start-from",
+        "2.csv",
+        "-o",
+        "3.csv",
+    ]);
+    assert!(text.contains("learned from run2.csv"), "{text}");
+}
+
+#[test]
+fn recordings_of_other_runs_are_refused() {
+    let bench = Bench::new();
+    let learned = learn(&bench, &["--no-run", "-o", "0.csv"]);
+    assert_eq!(learned.code, Some(0), "{}", learned.stderr);
+    let common = [
+        "--recorded",
+        "run.csv",
+        "--start-from",
+        "0.csv",
+        "-o",
+        "1.csv",
+    ];
+    for (text, expected) in [
+        (
+            "time,right.x\n0,0\n",
+            "it has no column of numbers `right.v`",
+        ),
+        (
+            "time,right.x,right.v,left.f\n0,0,0,0\n",
+            "it has no row at 0.001 s",
+        ),
+        (
+            "time,right.x,right.v,left.f\n0,0,0,a\n",
+            "it has no column of numbers `left.f`",
+        ),
+        ("nonsense\n", "it has no column of numbers `right.x`"),
+    ] {
+        bench.write("run.csv", text);
+        let refused = learn(&bench, &common);
+        assert_eq!(refused.code, Some(3), "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+    let alone = learn(&bench, &["--recorded", "run.csv"]);
+    assert_eq!(alone.code, Some(2), "{}", alone.stderr);
+}

@@ -6,6 +6,7 @@
 //! # start_time 0.0
 //! # macro_step 0.001
 //! # exchange fresh force
+//! # run 2 0.0125 0.0008
 //! # channel motion.f
 //! # from force.f
 //! # step 0.001
@@ -16,7 +17,8 @@
 //! 0.001,19.988
 //! ```
 //!
-//! The lines `from`, `step` (communication step of the input's component, s), `delayed` and `degree`
+//! The line `run` has the number of the run from which it was learned, and ‖e‖₂ and max |e| of that; only what was learned from a
+//! recorded run has it. The lines `from`, `step` (communication step of the input's component, s), `delayed` and `degree`
 //! belong to the `channel` above them. A channel of degree n has n + 1 columns: the coefficients of
 //! 1, s, … sⁿ, s being the time since the start of the macro-step. Numbers have all digits that
 //! are needed to read the same bits again.
@@ -24,7 +26,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Channel, FeedForward};
+use super::{Channel, FeedForward, Origin};
 use crate::curve::Curve;
 use crate::exchange::exchange_of;
 
@@ -47,6 +49,14 @@ impl fmt::Display for FeedForward {
         writeln!(f, "# macro_step {:?}", self.macro_step)?;
         for (component, mode) in &self.exchange {
             writeln!(f, "# exchange {} {component}", mode.word())?;
+        }
+        if let Some(origin) = &self.origin {
+            let Origin {
+                number,
+                norm_2,
+                max,
+            } = origin;
+            writeln!(f, "# run {number} {norm_2:?} {max:?}")?;
         }
         for channel in &self.channels {
             writeln!(f, "# channel {}", channel.input)?;
@@ -99,6 +109,7 @@ impl FromStr for FeedForward {
             steps: 0,
             channels: Vec::new(),
             exchange: Vec::new(),
+            origin: None,
         };
         let mut lines = text.lines().zip(1..);
         let is_title = |line: &str| line.trim_end() == TITLE;
@@ -141,6 +152,24 @@ fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is no finite number"))
 }
 
+/// Greatest number of a run: numbers that follow it do not overflow.
+const MOST_RUNS: u32 = 1_000_000_000;
+
+fn origin(text: &str) -> Result<Origin, String> {
+    let parts: Vec<&str> = text.split(' ').collect();
+    let [run, norm_2, max] = parts[..] else {
+        return Err(format!(
+            "`{text}` is not the number of a run and its two errors"
+        ));
+    };
+    let run = run.parse().ok().filter(|run| *run <= MOST_RUNS);
+    Ok(Origin {
+        number: run.ok_or_else(|| format!("`{text}` begins with no number of a run"))?,
+        norm_2: number(norm_2)?,
+        max: number(max)?,
+    })
+}
+
 impl FeedForward {
     fn read_entry(&mut self, entry: &str) -> Result<(), String> {
         let (key, value) = entry.split_once(' ').unwrap_or((entry, ""));
@@ -154,6 +183,7 @@ impl FeedForward {
                     exchange_of(word).ok_or_else(|| format!("`{word}` is no exchange mode"))?;
                 self.exchange.push((component.to_owned(), mode));
             }
+            "run" => self.origin = Some(origin(value)?),
             "channel" => self.channels.push(Channel {
                 input: value.to_owned(),
                 output: String::new(),
@@ -258,6 +288,11 @@ mod tests {
                 channel("right.c,d", 3, [Curve::default(), cubic]),
             ],
             exchange: vec![("left side".to_owned(), Exchange::COMPENSATED)],
+            origin: Some(Origin {
+                number: 3,
+                norm_2: 1.0 / 7.0,
+                max: 5e-324,
+            }),
         }
     }
 
@@ -300,20 +335,26 @@ mod tests {
         );
         expect(
             &text.replace("# degree 3", "# degree 4"),
-            14,
+            15,
             "`4` is no degree",
         );
         expect(
             &text.replace("# delayed no", "# delayed"),
-            13,
+            14,
             "neither yes nor no",
         );
-        expect(&text.replace("# step 0.0001\n", ""), 13, "step");
-        expect(&text.replace("0.0,0.0\n", "0.0\n"), 16, "too few");
-        expect(&text.replace("0.0,0.0\n", "0.0,0.0,1\n"), 16, "too many");
-        expect(&text.replace("0.3000", "x.3000"), 17, "no finite number");
-        expect(&text.replace("-0.1,", "7,"), 16, "the time is 7 s");
+        expect(&text.replace("# step 0.0001\n", ""), 14, "step");
+        expect(&text.replace("0.0,0.0\n", "0.0\n"), 17, "too few");
+        expect(&text.replace("0.0,0.0\n", "0.0,0.0,1\n"), 17, "too many");
+        expect(&text.replace("0.3000", "x.3000"), 18, "no finite number");
+        expect(&text.replace("-0.1,", "7,"), 17, "the time is 7 s");
+        expect(
+            &text.replace("# run 3 ", "# run -3 "),
+            5,
+            "no number of a run",
+        );
+        expect(&text.replace("# run 3 ", "# run "), 5, "its two errors");
         let table = text.find("time,").unwrap();
-        expect(&text[..table], 14, "the table is missing");
+        expect(&text[..table], 15, "the table is missing");
     }
 }

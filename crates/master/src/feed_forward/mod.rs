@@ -32,6 +32,18 @@ pub struct FeedForward {
     pub(crate) channels: Vec<Channel>,
     /// How outputs with direct feed-through were exchanged, by component.
     pub(crate) exchange: Vec<(String, Exchange)>,
+    /// The run from which it was learned, where that is known.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// The run from which feed-forward was learned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Origin {
+    /// Its number: 0 is the run without feed-forward.
+    pub(crate) number: u32,
+    /// ‖e‖₂ and max |e| of that run.
+    pub(crate) norm_2: f64,
+    pub(crate) max: f64,
 }
 
 /// The feed-forward of one input.
@@ -250,6 +262,7 @@ impl FeedForward {
                 .collect();
             channel.curves.resize(other.steps, Curve::default());
         }
+        other.origin = self.origin;
         Ok(())
     }
 

@@ -37,6 +37,7 @@ pub(super) fn learners(
         steps,
         channels: Vec::new(),
         exchange: Vec::new(),
+        origin: None,
     };
     for (component, input, name) in named_inputs(graph) {
         let source = graph.inputs[input].source;

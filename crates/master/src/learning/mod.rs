@@ -11,11 +11,14 @@
 
 mod channels;
 mod record;
+mod recorded;
 mod sequence;
 mod spline;
 
-use channels::learners;
+use channels::{Learner, learners};
 use sequence::Sequence;
+
+use gyrator_record::Table;
 
 use crate::fault::RunError;
 pub use crate::feed_forward::{FeedForward, FeedForwardError};
@@ -25,6 +28,7 @@ use crate::run_options::RunOptions;
 use crate::start_error::StartError;
 use crate::system::System;
 use crate::unit::{InProcess, UnitMaker};
+pub use recorded::Recorded;
 
 /// Macro-steps times inputs that learn: some gigabytes.
 const MAX_CURVES: usize = 10_000_000;
@@ -168,6 +172,8 @@ pub struct Learned {
     pub outcome: LearningOutcome,
     /// Feed-forward of the best run.
     pub feed_forward: FeedForward,
+    /// Feed-forward of a run that would follow the last one, learned from that.
+    pub next: FeedForward,
 }
 
 /// Why nothing could be learned.
@@ -197,6 +203,9 @@ pub enum LearningError {
     /// The feed-forward to start from was learned on another system, or in another way.
     #[error("the feed-forward to start from does not fit: {0}")]
     Misfit(String),
+    /// A recorded run is not one of the system.
+    #[error("the recording is not one of a run of this system: {0}")]
+    Recording(String),
     /// No input of the system learns.
     #[error(
         "there is nothing to learn: no power bond has an end with direct feed-through, or one that steps within the macro-step"
@@ -260,22 +269,12 @@ impl Learning {
         mut describe: impl FnMut() -> Result<System, StartError>,
         watch: &mut dyn LearningObserver,
     ) -> Result<Learned, LearningError> {
-        self.check()?;
         let system = describe()?;
-        let (graph, steps) = crate::system::graph_and_steps(&system)?;
-        let steps = steps.ok_or(LearningError::NoStopTime)?;
-        let (learners, mut feed_forward) = learners(self, &graph, steps);
-        if learners.is_empty() {
-            return Err(LearningError::NoChannel);
-        }
-        if steps > MAX_CURVES / learners.len() {
-            return Err(LearningError::TooLong { steps });
-        }
-        match &self.start {
-            None => feed_forward.clear(),
-            Some(start) => start
+        let (learners, mut feed_forward) = self.learners(&system)?;
+        if let Some(start) = &self.start {
+            start
                 .continue_as(&mut feed_forward)
-                .map_err(LearningError::Misfit)?,
+                .map_err(LearningError::Misfit)?;
         }
         let mut sequence = Sequence::new(self, options, learners, feed_forward);
         sequence.run(system, watch)?;
@@ -288,6 +287,42 @@ impl Learning {
             }
         }
         Ok(sequence.learned())
+    }
+
+    /// Feed-forward that adds nothing yet, of run 0: the coupling in which runs are made that are recorded and learned from later.
+    ///
+    /// # Errors
+    /// A system that cannot learn.
+    pub fn before(&self, system: &System) -> Result<FeedForward, LearningError> {
+        Ok(self.learners(system)?.1)
+    }
+
+    /// The units of a run that was recorded, with the feed-forward of [`start`](Self::start) or that of [`before`](Self::before): the
+    /// maker for a run that learns from it, with no iterations.
+    ///
+    /// # Errors
+    /// A system that cannot learn; a recording without a column that feeds an input, or without a row at each communication point.
+    pub fn recorded(&self, table: Table, system: &System) -> Result<Recorded, LearningError> {
+        self.check()?;
+        let (graph, steps) = crate::system::graph_and_steps(system)?;
+        let steps = steps.ok_or(LearningError::NoStopTime)?;
+        Recorded::new(table, &graph, steps).map_err(LearningError::Recording)
+    }
+
+    /// The inputs that learn, with feed-forward that adds nothing yet.
+    fn learners(&self, system: &System) -> Result<(Vec<Learner>, FeedForward), LearningError> {
+        self.check()?;
+        let (graph, steps) = crate::system::graph_and_steps(system)?;
+        let steps = steps.ok_or(LearningError::NoStopTime)?;
+        let (learners, mut feed_forward) = learners(self, &graph, steps);
+        if learners.is_empty() {
+            return Err(LearningError::NoChannel);
+        }
+        if steps > MAX_CURVES / learners.len() {
+            return Err(LearningError::TooLong { steps });
+        }
+        feed_forward.clear();
+        Ok((learners, feed_forward))
     }
 
     fn check(&self) -> Result<(), LearningError> {

@@ -7,17 +7,18 @@ use super::{
     LearningOutcome,
 };
 use crate::curve::Curve;
+use crate::feed_forward::Origin;
 use crate::report::StopReason;
 use crate::run_options::RunOptions;
 use crate::system::System;
 
 impl Iteration {
-    /// A run with this gain, whose feed-forward was learned from the run `before`.
+    /// A run with this gain, whose feed-forward was learned from one with the errors ‖e‖₂ and max |e| `before`.
     fn new(
         number: u32,
         channels: Vec<ChannelError>,
         (gain, tolerance): (f64, f64),
-        before: Option<&Self>,
+        before: Option<[f64; 2]>,
     ) -> Self {
         let squares = channels
             .iter()
@@ -32,9 +33,9 @@ impl Iteration {
             gain,
             norm_2,
             max,
-            contraction: before.and_then(|before| ratio(norm_2, before.norm_2)),
+            contraction: before.and_then(|[before, _]| ratio(norm_2, before)),
             runs_needed: before
-                .and_then(|before| runs_needed(max, ratio(max, before.max)?, tolerance)),
+                .and_then(|[_, before]| runs_needed(max, ratio(max, before)?, tolerance)),
             channels,
         }
     }
@@ -58,6 +59,8 @@ pub(super) struct Sequence<'a> {
     learning: &'a Learning,
     options: &'a RunOptions,
     learners: Vec<Learner>,
+    /// Number of the first run.
+    first: u32,
     iterations: Vec<Iteration>,
     /// Index of the best run.
     best: usize,
@@ -90,6 +93,9 @@ impl<'a> Sequence<'a> {
             learning,
             options,
             learners,
+            first: feed_forward
+                .origin
+                .map_or(0, |origin| origin.number.saturating_add(1)),
             iterations: Vec::new(),
             best: 0,
             kept: feed_forward.clone(),
@@ -106,7 +112,8 @@ impl<'a> Sequence<'a> {
 
     /// Number of the next run.
     pub(super) fn number(&self) -> u32 {
-        self.iterations.last().map_or(0, |last| last.number + 1)
+        let last = self.iterations.last();
+        last.map_or(self.first, |last| last.number.saturating_add(1))
     }
 
     /// Makes one run and learns from it.
@@ -140,7 +147,7 @@ impl<'a> Sequence<'a> {
             self.number(),
             record.sizes(&errors),
             (self.gain, self.learning.tolerance),
-            self.iterations.get(self.before),
+            self.errors_before(),
         );
         let goes_on = watch.end(&iteration);
         let diverges = self.judge(iteration, &errors);
@@ -156,9 +163,16 @@ impl<'a> Sequence<'a> {
         Ok(())
     }
 
+    /// ‖e‖₂ and max |e| of the run from which the next one is learned.
+    fn errors_before(&self) -> Option<[f64; 2]> {
+        let before = self.iterations.get(self.before);
+        let before = before.map(|before| [before.norm_2, before.max]);
+        before.or_else(|| self.next.origin.map(|origin| [origin.norm_2, origin.max]))
+    }
+
     /// Goes on from the best run with half of the gain; ends learning where it was halved often enough.
     pub(super) fn lower_gain(&mut self, reason: String) {
-        let is_last = self.number() > self.learning.iterations;
+        let is_last = self.number() - self.first > self.learning.iterations;
         if self.halvings == 0 || is_last || self.errors.is_empty() {
             self.outcome = Some(LearningOutcome::Diverged(reason));
             return;
@@ -193,7 +207,7 @@ impl<'a> Sequence<'a> {
                 "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
                 best.norm_2, best.number
             ));
-        } else if number >= self.learning.iterations {
+        } else if number - self.first >= self.learning.iterations {
             self.outcome = Some(LearningOutcome::Iterations);
         }
         None
@@ -216,12 +230,20 @@ impl<'a> Sequence<'a> {
         self.growing > 1
     }
 
-    pub(super) fn learned(self) -> Learned {
+    pub(super) fn learned(mut self) -> Learned {
+        let origin = self.iterations.get(self.before);
+        let origin = origin.filter(|origin| origin.norm_2.is_finite());
+        self.next.origin = origin.map(|origin| Origin {
+            number: origin.number,
+            norm_2: origin.norm_2,
+            max: origin.max,
+        });
         Learned {
             iterations: self.iterations,
             best: self.best,
             outcome: self.outcome.unwrap_or(LearningOutcome::Iterations),
             feed_forward: self.kept,
+            next: self.next,
         }
     }
 }
