@@ -22,6 +22,10 @@ const POINTS: f64 = 72.0;
 const FEWEST_POINTS: f64 = 20.0;
 /// The macro-step after one that is stable, over a guess of the limit: just on the other side.
 const GUESSED: f64 = 1.12;
+/// Rate of growth at a macro-step over that at a larger one, at most, of a system that grows by itself: what probes leave of its equality.
+const RISING: f64 = 1.05;
+/// Exponent of the growth in one macro-step, at most, of a system that grows by itself and is resolved.
+const GREATEST_IN_A_STEP: f64 = 0.5;
 /// Points of a probe that confirms a slow growth, over those of an ordinary one.
 const LONGER: f64 = 3.0;
 /// From one probe to the next, until one is on the other side.
@@ -267,6 +271,11 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         }
         let [(one, slow), (other, fast)] = [self.rates[0], self.rates[1]];
         let (slow, fast) = (slow.max(0.0), fast.max(0.0));
+        // What grows faster in smaller macro-steps, or by much in each, is the coupling's own.
+        let is_converging = slow <= RISING * fast && slow * one * self.step < GREATEST_IN_A_STEP;
+        if !is_converging {
+            return Ok(0.0);
+        }
         let at_nothing = slow - (fast - slow) * one / (other - one);
         Ok(at_nothing.clamp(0.0, slow))
     }

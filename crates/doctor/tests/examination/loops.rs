@@ -5,13 +5,15 @@ use gyrator_doctor::{Diagnosis, ExamineError, Limits, Options, StartRuns, examin
 use gyrator_system::SystemFile;
 
 /// ẋ = −u, y = x, and u = y one way or another: x(n+1) = x(n) − h·x(n) with fresh values, stable below h = 2 s, and
-/// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s.
-struct Loop;
+/// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s; k times faster with ẋ = −k·u.
+struct Loop {
+    k: f64,
+}
 
 impl StartRuns for Loop {
     fn start(&mut self, file: SystemFile) -> Result<Run, StartError> {
         let experiment = &file.experiment;
-        let mut system = described(experiment.step_size.as_ref().unwrap().value);
+        let mut system = described(experiment.step_size.as_ref().unwrap().value, self.k);
         if let Some(word) = &experiment.method {
             system.method(Word::from(&*word.name.value));
         }
@@ -25,10 +27,10 @@ impl StartRuns for Loop {
     }
 }
 
-fn described(step: f64) -> System {
+fn described(step: f64, k: f64) -> System {
     let mut system = System::new(step);
     system.method("jacobi").extrapolation("hold");
-    let state: [&[f64]; 4] = [&[0.0], &[-1.0], &[1.0], &[0.0]];
+    let state: [&[f64]; 4] = [&[0.0], &[-k], &[1.0], &[0.0]];
     system.add("integrator", LinearUnit::new(&[1.0], &["u"], &["y"], state));
     let gain: [&[f64]; 4] = [&[-1.0], &[0.0], &[0.0], &[1.0]];
     system.add("gain", LinearUnit::new(&[0.0], &["u"], &["y"], gain));
@@ -39,7 +41,15 @@ fn described(step: f64) -> System {
 }
 
 fn diagnose(step: f64, exchange: &str, wanted: Option<f64>) -> Result<Diagnosis, ExamineError> {
-    let mut system = described(step);
+    examined((step, 1.0), exchange, wanted)
+}
+
+fn examined(
+    (step, k): (f64, f64),
+    exchange: &str,
+    wanted: Option<f64>,
+) -> Result<Diagnosis, ExamineError> {
+    let mut system = described(step, k);
     system.exchange(exchange);
     let options = Options {
         wanted,
@@ -50,7 +60,7 @@ fn diagnose(step: f64, exchange: &str, wanted: Option<f64>) -> Result<Diagnosis,
         },
         registries: Registries::default(),
     };
-    examine(&mut Loop, system.description(), &options)
+    examine(&mut Loop { k }, system.description(), &options)
 }
 
 #[test]
@@ -73,6 +83,15 @@ fn the_largest_stable_step_is_that_of_the_closed_form() {
     let level = levels.iter().find(|level| level.step_size == 1.5).unwrap();
     let radius = level.spectral_radius.unwrap();
     assert!((radius - 1.5_f64.sqrt()).abs() < 1e-3, "{level:?}");
+}
+
+/// Stable below 1 µs: what grows a hundredfold in a macro-step, and faster in smaller ones, is not the system's own growth.
+#[test]
+fn a_loop_that_explodes_at_all_macro_steps_is_called_unstable() {
+    let stability = examined((0.01, 1e6), "stale", None).unwrap().stability;
+    assert_eq!(stability.is_stable, Some(false), "{stability:#?}");
+    assert_eq!(stability.largest_step, None, "{stability:#?}");
+    assert!(!stability.is_open && !stability.is_extrapolated);
 }
 
 /// ẋ = −x by held values is 1 − h in place of e^−h.
@@ -100,7 +119,7 @@ fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
 
 #[test]
 fn an_examination_without_steps_says_so() {
-    let system = described(0.1);
+    let system = described(0.1, 1.0);
     let options = Options {
         wanted: None,
         limits: Limits {
@@ -110,7 +129,7 @@ fn an_examination_without_steps_says_so() {
         },
         registries: Registries::default(),
     };
-    let diagnosis = examine(&mut Loop, system.description(), &options).unwrap();
+    let diagnosis = examine(&mut Loop { k: 1.0 }, system.description(), &options).unwrap();
     assert_eq!(diagnosis.stability.is_stable, None);
     assert!(diagnosis.proposal.coupling.is_given() && diagnosis.accuracy.is_none());
 }
