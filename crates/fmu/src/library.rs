@@ -9,7 +9,7 @@
 
 #![expect(unsafe_code, reason = "loads libraries and looks up their functions")]
 
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, offset_of};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -17,6 +17,7 @@ use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
 use crate::error::LoadError;
+use crate::exchanged_variables::{Exchanged as _, OwnVariables};
 use crate::library_file::LibraryFile;
 use crate::needs::{Binary, Loading, Needs};
 use crate::packages;
@@ -49,6 +50,16 @@ macro_rules! functions {
         pub const REQUIRED_FUNCTIONS: &[&str] = &[$($required_name,)*];
 
         impl Functions {
+            /// Functions that call these, with the variables of the instance in their place.
+            pub(crate) fn with_exchanged_variables(&self) -> Self {
+                Self {
+                    $($required: self.$required.exchanged::<{ offset_of!(Self, $required) }>(),)*
+                    $($optional: self.$optional.map(|function| {
+                        function.exchanged::<{ offset_of!(Self, $optional) }>()
+                    }),)*
+                }
+            }
+
             /// Finds the functions, or all the required ones that are missing.
             fn look_up(handle: &Handle) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
@@ -116,6 +127,8 @@ functions! {
 pub(crate) struct Library {
     /// Valid for ever: the library is never unloaded.
     pub(crate) functions: &'static Functions,
+    /// The variables of the instance, where it has the library in common with others that have other variables.
+    pub(crate) variables: Option<&'static OwnVariables>,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -152,8 +165,24 @@ impl Library {
         })?;
         Ok(Self {
             functions: Box::leak(Box::new(functions)),
+            variables: None,
             _unpacked: unpacked,
         })
+    }
+}
+
+impl Library {
+    /// The library with variables that are exchanged.
+    pub(crate) fn with_variables(
+        &self,
+        functions: &'static Functions,
+        variables: &'static OwnVariables,
+    ) -> Self {
+        Self {
+            functions,
+            variables: Some(variables),
+            _unpacked: std::sync::Arc::clone(&self._unpacked),
+        }
     }
 }
 

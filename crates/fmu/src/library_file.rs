@@ -128,6 +128,21 @@ impl LibraryFile {
         Ok(())
     }
 
+    /// The address that those in the file count from, once it is loaded; `function` is one of it.
+    pub(crate) fn start(&self, function: *const std::ffi::c_void) -> Option<*mut std::ffi::c_void> {
+        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+        {
+            // The copy has given back what it has in common with the original.
+            let original = self.original.as_ref().unwrap_or(&self.path);
+            crate::code_pages::start(&self.path, function, original)
+        }
+        #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+        {
+            let _ = function;
+            None
+        }
+    }
+
     /// Whether the system has refused this very file for the place where it lies, before any of its code
     /// has run.
     pub(crate) fn is_refused(&self, error: &LoadError) -> bool {

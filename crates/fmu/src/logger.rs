@@ -195,9 +195,13 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         return Some(Arc::clone(sink));
     }
     let of_component = || {
-        sinks
+        let mut found = sinks
             .values()
-            .find(|s| environment != 0 && lock(&s.state).component == environment)
+            .filter(|s| environment != 0 && lock(&s.state).component == environment);
+        let first = found.next()?;
+        // Instances that have the variables of a library in turn may have a component in common.
+        let mut all = std::iter::once(first).chain(found);
+        all.find(|sink| sink.instance == instance).or(Some(first))
     };
     let making = || MAKING.with_borrow(Clone::clone);
     let of_name = || sinks.values().find(|sink| sink.instance == instance);

@@ -11,6 +11,7 @@ use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 use super::{Abilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
+use crate::exchanged_variables::OwnVariables;
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::fmu::{Idle, InstanceOptions};
@@ -89,7 +90,8 @@ impl Making {
             sink.unregister();
             return Err(self.refused(name, &sink));
         }
-        sink.set_component(component);
+        let variables = self.library.variables;
+        sink.set_component(variables.map_or(component, OwnVariables::component));
         for warning in &self.warnings {
             sink.warn(&warning.to_string());
         }
@@ -120,7 +122,7 @@ impl Making {
         let guid = CString::new(self.description.guid.as_str()).unwrap_or_default();
         let resources = CString::new(resources).unwrap_or_default();
         let instantiate = self.library.functions.instantiate;
-        sink.while_making(|| {
+        let make = || {
             // SAFETY: the strings live during the call, the callbacks for ever; the signature is
             // that of FMI 2.0.
             unsafe {
@@ -134,6 +136,10 @@ impl Making {
                     Boolean::from(options.logging_on),
                 )
             }
+        };
+        sink.while_making(|| match self.library.variables {
+            Some(own) => own.make(make),
+            None => make(),
         })
     }
 

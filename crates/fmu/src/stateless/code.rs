@@ -46,6 +46,29 @@ pub(super) fn check(
     Ok(())
 }
 
+/// Calls the system.
+const SYSTEM_CALL: &[u8] = &[0x0f, 0x05];
+
+/// Refuses code that may call the system without the C library.
+pub(super) fn check_system_calls(image: &Image<'_>) -> Result<(), String> {
+    for section in image.code()? {
+        let mut windows = section.bytes.windows(SYSTEM_CALL.len());
+        if windows.any(|window| window == SYSTEM_CALL) {
+            return Err("code that may call the system".to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the first function for the end of the library is that of the start files of GCC.
+pub(super) fn has_start_files(
+    image: &Image<'_>,
+    relocations: &[Relocation],
+) -> Result<bool, String> {
+    let found = start_files(image, &image.code()?, relocations, &image.loose(), None);
+    Ok(!found.is_empty())
+}
+
 /// Places of distances of 32 bits that lead to loose bytes.
 fn near<'a>(section: &'a Section<'_>, loose: &'a [Range<u64>]) -> impl Iterator<Item = u64> + 'a {
     let start = loose.iter().map(|range| range.start).min().unwrap_or(0);

@@ -52,8 +52,20 @@ pub(super) struct Symbol<'a> {
     /// `None` if another library has it.
     pub(super) address: Option<u64>,
     pub(super) is_data: bool,
+    /// Whether another library has to have it.
+    pub(super) is_undefined: bool,
     /// Whether it is thread-local, or a function that is chosen when the library is loaded.
     pub(super) is_special: bool,
+    /// Whether all libraries of a process have it in common.
+    pub(super) is_unique: bool,
+}
+
+/// Functions that run when the library is unloaded, or the process ends.
+#[derive(Default)]
+pub(super) struct End {
+    pub(super) function: Option<u64>,
+    /// Bytes of a list of functions.
+    pub(super) list_size: u64,
 }
 
 /// An address that the dynamic loader writes.
@@ -115,6 +127,79 @@ impl<'a> Image<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Addresses that are read-only once the library is loaded, but for a part of a page.
+    pub(super) fn protected(&self) -> &Range<u64> {
+        &self.protected
+    }
+
+    pub(super) fn is_end_of_segment(&self, address: u64) -> bool {
+        self.writable.iter().any(|segment| segment.end == address)
+    }
+
+    /// Names of the libraries that it needs; libraries that stand in for others count as well.
+    pub(super) fn needed(&self) -> Result<Vec<String>, String> {
+        let dynamic = self.sections.dynamic(ENDIAN, self.bytes).map_err(damaged)?;
+        let (entries, names) = dynamic.ok_or("no dynamic section")?;
+        let names = self
+            .sections
+            .strings(ENDIAN, self.bytes, names)
+            .map_err(damaged)?;
+        let needed = entries.iter().filter(|entry| {
+            let kinds = [
+                elf::DT_NEEDED,
+                elf::DT_AUXILIARY,
+                elf::DT_FILTER,
+                elf::DT_AUDIT,
+                elf::DT_DEPAUDIT,
+            ];
+            kinds.contains(&entry.tag(ENDIAN))
+        });
+        let name = |entry: &elf::Dyn64<LittleEndian>| {
+            let name = entry.string(ENDIAN, names).map_err(damaged)?;
+            Ok(String::from_utf8_lossy(name).into_owned())
+        };
+        needed.map(name).collect()
+    }
+
+    /// The functions that run in the end.
+    pub(super) fn end(&self) -> Result<End, String> {
+        let dynamic = self.sections.dynamic(ENDIAN, self.bytes).map_err(damaged)?;
+        let (entries, _) = dynamic.ok_or("no dynamic section")?;
+        let mut end = End::default();
+        for entry in entries {
+            let value = entry.d_val.get(ENDIAN);
+            match entry.tag(ENDIAN) {
+                elf::DT_FINI => end.function = Some(value),
+                elf::DT_FINI_ARRAYSZ => end.list_size = value,
+                _ => {}
+            }
+        }
+        Ok(end)
+    }
+
+    /// The bytes that a range has when the library is loaded.
+    pub(super) fn contents(&self, range: &Range<u64>) -> Result<Vec<u8>, String> {
+        let header = Elf::parse(self.bytes).map_err(damaged)?;
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        for segment in header
+            .program_headers(ENDIAN, self.bytes)
+            .map_err(damaged)?
+        {
+            if segment.p_type(ENDIAN) != elf::PT_LOAD {
+                continue;
+            }
+            let found = segment
+                .data(ENDIAN, self.bytes)
+                .map_err(|()| "segments that are cut off")?;
+            for (address, byte) in (range.start..range.end).zip(&mut bytes) {
+                let at = address.checked_sub(segment.p_vaddr(ENDIAN));
+                let found = at.and_then(|at| found.get(usize::try_from(at).ok()?));
+                *byte = found.copied().unwrap_or(*byte);
+            }
+        }
+        Ok(bytes)
     }
 
     /// Bytes in sections for variables.
@@ -205,7 +290,9 @@ impl<'a> Image<'a> {
                     is_data: kind == elf::STT_OBJECT
                         || kind == elf::STT_COMMON
                         || kind == elf::STT_NOTYPE && symbol.st_size(ENDIAN) > 0,
+                    is_undefined: symbol.is_undefined(ENDIAN),
                     is_special: kind == elf::STT_TLS || kind == elf::STT_GNU_IFUNC,
+                    is_unique: symbol.st_bind() == elf::STB_GNU_UNIQUE,
                 });
             }
         }

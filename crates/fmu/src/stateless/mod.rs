@@ -19,12 +19,14 @@
 //! proof, and neither is a library that loads others or looks for its own file (`FORBIDDEN`).
 
 mod code;
+mod few_variables;
 mod image;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
+pub(crate) use few_variables::{MOST as MOST_EXCHANGED, Variables};
 use image::{Image, Relocation, Symbol};
 
 /// Functions by which a library could make its code writable, or load and find files of its own copy.

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::doubt;
+use super::{Variables, doubt};
 
 /// An instance with a value, a constant and a table of functions.
 const WITHOUT: &str = "
@@ -127,4 +127,94 @@ fn what_is_no_library_may_keep_something() {
     assert!(doubt(b"MZ").is_some());
     let program = std::fs::read(Path::new("/proc/self/exe")).unwrap();
     assert!(doubt(&program).is_some());
+}
+
+/// A library with variables that can be exchanged.
+const WITH: &str = "
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <math.h>
+    static int count;
+    static double last = 1.5, *where = &last, (*law)(double) = sin;
+    static char text[20];
+    int next(void) { return ++count; }
+    double step(double h) { *where += law(h); return last; }
+    const char *name(void) { snprintf(text, sizeof text, \"%d\", count); return text; }
+    void *make(void) { return calloc(1, 8); }
+";
+
+fn reason(line: &str, options: &str) -> Option<String> {
+    Variables::read(&compile(&format!("{WITH}\n{line}\n"), options)).err()
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn few_variables_can_be_exchanged() {
+    for (index, way) in WAYS.iter().enumerate() {
+        let strip = [" -s", ""][index % 2];
+        let options = format!("{way}{strip}");
+        assert_eq!(reason("", &options), None, "{options}");
+    }
+}
+
+/// Each line makes a library keep something that an exchange of its variables would lose or disturb.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn c16_reasons_not_to_exchange_variables_are_found() {
+    let lines = [
+        (
+            "static char many[300]; char *at(int i) { return many + i; }",
+            "bytes of variables",
+        ),
+        (
+            "static __thread int mine; int more(void) { return ++mine; }",
+            "thread-local",
+        ),
+        (
+            "int atexit(void (*)(void)); void later(void (*f)(void)) { atexit(f); }",
+            "it uses",
+        ),
+        (
+            "#include <string.h>\nchar *part(char *s) { return strtok(s, \" \"); }",
+            "it uses strtok",
+        ),
+        (
+            "void buffer(void) { setvbuf(stdout, text, _IOLBF, sizeof text); }",
+            "it uses setvbuf",
+        ),
+        (
+            "#include <signal.h>\nvoid on(void (*f)(int)) { signal(SIGINT, f); }",
+            "it uses signal",
+        ),
+        (
+            "#include <pthread.h>\nint go(void *(*f)(void *)) { pthread_t t; return pthread_create(&t, 0, f, 0); }",
+            "it uses pthread_create",
+        ),
+        (
+            "#include <dlfcn.h>\nvoid *open_it(void) { return dlopen(\"libx.so\", RTLD_NOW); }",
+            "it uses dlopen",
+        ),
+        (
+            "__attribute__((destructor)) static void leave(void) { puts(text); }",
+            "functions for its end",
+        ),
+        (
+            "static int one(void) { return 1; } static void *pick(void) { return one; }\n\
+          int chosen(void) __attribute__((ifunc(\"pick\"), visibility(\"default\")));",
+            "chosen at run time",
+        ),
+        (
+            "void call(void) { __asm__(\"syscall\"); }",
+            "code that may call the system",
+        ),
+    ];
+    for (line, expected) in lines {
+        let reason = reason(line, "-O2 -s");
+        let found = reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains(expected));
+        assert!(found, "{line}: {reason:?}");
+    }
+    let needs = reason("", "-Wl,--no-as-needed -l:libgcc_s.so.1").unwrap();
+    assert!(needs.contains("it needs libgcc_s.so.1"), "{needs}");
 }

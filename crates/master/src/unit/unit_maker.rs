@@ -43,7 +43,9 @@ impl UnitOrder<'_> {
         let library = self.component.library.as_ref();
         let options = InstanceOptions {
             library: match library.map_or(LibraryUse::Auto, |library| library.value) {
-                LibraryUse::Auto => gyrator_fmu::LibraryUse::Auto,
+                // Calls of several threads would wait for each other.
+                LibraryUse::Auto if self.options.threads > 1 => gyrator_fmu::LibraryUse::Auto,
+                LibraryUse::Auto => gyrator_fmu::LibraryUse::OneThread,
                 LibraryUse::Shared => gyrator_fmu::LibraryUse::Shared,
                 LibraryUse::Copied => gyrator_fmu::LibraryUse::Copied,
             },
