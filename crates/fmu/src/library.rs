@@ -169,9 +169,7 @@ impl Library {
             _unpacked: unpacked,
         })
     }
-}
 
-impl Library {
     /// The library with variables that are exchanged.
     pub(crate) fn with_variables(
         &self,

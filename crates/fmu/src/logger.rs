@@ -198,10 +198,9 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         let mut found = sinks
             .values()
             .filter(|s| environment != 0 && lock(&s.state).component == environment);
-        let first = found.next()?;
         // Instances that have the variables of a library in turn may have a component in common.
-        let mut all = std::iter::once(first).chain(found);
-        all.find(|sink| sink.instance == instance).or(Some(first))
+        let mut named = found.clone().filter(|sink| sink.instance == instance);
+        named.next().or_else(|| found.next())
     };
     let making = || MAKING.with_borrow(Clone::clone);
     let of_name = || sinks.values().find(|sink| sink.instance == instance);

@@ -7,12 +7,11 @@
 //! κ is −(1 − 1/n²)/12 for a smooth v, and less where an input that is held bends it. Both are found by least squares over the
 //! first steps.
 
+use crate::single_steps::{MOST_OUTPUTS, ordered_pairs};
 use crate::state::SystemState;
 use crate::state_stream::stored;
 use crate::step::Step;
 
-/// Components with more real outputs are not looked at: there are as many pairs as the square. A choice.
-const MOST_OUTPUTS: usize = 32;
 /// Steps from which n is found, at least, for two unknowns; and the last one that is looked at. Choices: later than that an
 /// input that has been given wrong is not made good.
 const FEWEST: u32 = 5;
@@ -69,16 +68,12 @@ impl InnerSteps {
             member.every == 1 && member.outputs.len() <= MOST_OUTPUTS && receives_means(*component)
         });
         let pairs = shown.flat_map(|(component, member)| {
-            let outputs = member.outputs.clone();
-            outputs.clone().flat_map(move |integral| {
-                let others = outputs.clone().filter(move |other| *other != integral);
-                others.map(move |derivative| Pair {
-                    component,
-                    integral,
-                    derivative,
-                    steps: 0,
-                    sums: [0.0; 6],
-                })
+            ordered_pairs(member.outputs.clone()).map(move |(integral, derivative)| Pair {
+                component,
+                integral,
+                derivative,
+                steps: 0,
+                sums: [0.0; 6],
             })
         });
         let reals = &state.signals.reals;

@@ -5,12 +5,14 @@
 //! exact one has H·(v(t) + v(t+H))/2. The explicit Euler method, with H·v(t), is not looked for: it makes an oscillator
 //! grow as a delay does.
 
+use std::ops::Range;
+
 use crate::state::SystemState;
 use crate::state_stream::{StateStream, Stored, stored};
 use crate::step::Step;
 
 /// Components with more real outputs are not looked at: there are as many pairs as the square. A choice.
-const MOST_OUTPUTS: usize = 32;
+pub(crate) const MOST_OUTPUTS: usize = 32;
 /// The part of H·Δv by which the change of x may differ. An exact step differs by a half; rounding may make a tenth of this.
 const TOLERANCE: f64 = 0.01;
 /// Steps that have to agree. A choice: one in fifty agrees by chance.
@@ -41,15 +43,11 @@ impl SingleSteps {
             member.substeps == 1 && member.every == 1 && member.outputs.len() <= MOST_OUTPUTS
         });
         let pairs = single.flat_map(|(component, member)| {
-            let outputs = member.outputs.clone();
-            outputs.clone().flat_map(move |integral| {
-                let others = outputs.clone().filter(move |other| *other != integral);
-                others.map(move |derivative| Pair {
-                    component,
-                    integral,
-                    derivative,
-                    agreed: 0,
-                })
+            ordered_pairs(member.outputs.clone()).map(move |(integral, derivative)| Pair {
+                component,
+                integral,
+                derivative,
+                agreed: 0,
             })
         });
         Self {
@@ -79,6 +77,14 @@ impl SingleSteps {
         let mut pairs = self.pairs.iter();
         pairs.any(|pair| pair.component == component && pair.agreed >= FEWEST)
     }
+}
+
+/// All outputs with all others: of each pair, the first may be the integral of the second.
+pub(crate) fn ordered_pairs(outputs: Range<usize>) -> impl Iterator<Item = (usize, usize)> {
+    outputs.clone().flat_map(move |integral| {
+        let others = outputs.clone().filter(move |other| *other != integral);
+        others.map(move |derivative| (integral, derivative))
+    })
 }
 
 impl Pair {
