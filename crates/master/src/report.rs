@@ -134,7 +134,7 @@ pub struct BondReport {
     /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` where it is not
     /// known.
     pub coupling_error_estimate: Option<f64>,
-    /// Effect of the correction on the energy error; `None` where the audit can judge none.
+    /// Effect of the correction on the energy error; `None` where the audit can judge none, and where nothing was added.
     pub correction_verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,

@@ -1,5 +1,6 @@
 //! Corrections of the inputs of a power bond.
 
+mod auto;
 mod equal_displacement;
 mod nepce;
 mod residual_power;
@@ -26,6 +27,20 @@ pub struct BondFacts {
     pub effort_degree: usize,
     /// Degree of the extrapolation of the flow, at the receiver.
     pub flow_degree: usize,
+    /// Whether outputs of the bond are a step late.
+    pub stale: StaleFeedthrough,
+}
+
+/// Direct feed-through of the outputs of a bond that is exchanged stale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StaleFeedthrough {
+    /// There is none: outputs follow no input directly, or were exchanged so that they follow the new ones.
+    #[default]
+    None,
+    /// D is known, and so are the [errors](Side::error) of the outputs.
+    Known,
+    /// There may be some: it is declared and could not be measured.
+    Unknown,
 }
 
 /// One direction of a bond at a communication point k: the efforts, or the flows, axis by axis.
@@ -47,6 +62,8 @@ pub struct Side {
     pub used: Vec<f64>,
     /// Means of the receiving inputs over the step from k − 1 to k, as their units received them.
     pub applied: Vec<f64>,
+    /// What the receiving inputs missed at k: fed − used. Where means of a prediction were given, the prediction for k counts.
+    pub missed: Vec<f64>,
     /// Correction of the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
 }
@@ -56,6 +73,8 @@ pub struct Side {
 pub struct BondPoint {
     /// Number of the point, 0 at the start.
     pub index: u64,
+    /// Simulated time, s.
+    pub time: f64,
     /// Length of the step that ended here, s.
     pub step: f64,
     /// Length of the step that starts here, s.
@@ -131,7 +150,7 @@ impl EntryKind for dyn Correction {
 
 /// Corrects the inputs of one bond.
 pub trait Correction: Send {
-    /// Called once, before the run.
+    /// Called once, when the units are initialised.
     fn begin(&mut self, facts: &BondFacts);
 
     /// Computes the corrections over the step that starts at `point`; `increments` comes zeroed.
@@ -155,6 +174,22 @@ pub trait Correction: Send {
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// What it has chosen by itself, and the last changes of that, oldest first.
+    fn choices(&self) -> Vec<CorrectionChoice> {
+        Vec::new()
+    }
+}
+
+/// A choice that a correction has made by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CorrectionChoice {
+    /// Simulated time from which it holds, s; `None` from the start on.
+    pub from: Option<f64>,
+    /// The choice.
+    pub what: &'static str,
+    /// The reason.
+    pub why: &'static str,
 }
 
 impl Clone for Box<dyn Correction> {
@@ -169,10 +204,12 @@ pub const CORRECTIONS: &[Entry<dyn Correction>] = &[
     nepce::ENTRY,
     nepce::WITH_FEEDTHROUGH,
     equal_displacement::ENTRY,
+    auto::ENTRY,
 ];
 
 stored!(BondPoint {
     index,
+    time,
     step,
     next_step,
     effort_by_flow,
@@ -189,7 +226,8 @@ stored!(Side {
     fed,
     used,
     correction;
-    applied
+    applied,
+    missed
 });
 stored!(Increments { effort, flow });
 
@@ -224,6 +262,7 @@ mod tests {
             flow_feedthrough: false,
             effort_degree: 0,
             flow_degree: 0,
+            stale: StaleFeedthrough::Known,
         }
     }
 
@@ -237,10 +276,12 @@ mod tests {
             fed: vec![0.0; axes],
             used: vec![0.0; axes],
             applied: vec![0.0; axes],
+            missed: vec![0.0; axes],
             correction: vec![0.0; axes],
         };
         BondPoint {
             index,
+            time: index as f64,
             step: 1.0,
             next_step: 1.0,
             effort_by_flow: vec![0.0; axes * axes],
@@ -276,6 +317,7 @@ mod tests {
             ("nepce", false, false),
             ("nepce-feedthrough", true, false),
             ("equal-displacement", false, false),
+            ("auto", false, true),
         ] {
             let expected = CorrectionFacts {
                 degree: 0,

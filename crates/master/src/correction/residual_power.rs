@@ -15,7 +15,7 @@ use crate::state_stream::{StateStream, Stored, stored};
 
 /// The correction of one bond.
 #[derive(Debug, Clone)]
-struct ResidualPower {
+pub(super) struct ResidualPower {
     mu: Share,
     mu_in_force: f64,
     nu: f64,
@@ -250,6 +250,29 @@ impl Correction for ResidualPower {
 }
 
 impl ResidualPower {
+    /// With μ from the energy audit, and usual values else.
+    pub(super) fn by_audit() -> Self {
+        Self {
+            mu: Share::Audit(RunningShare::default()),
+            mu_in_force: 0.5,
+            nu: 0.0,
+            limit: Limit {
+                relative: 1.0,
+                absolute: f64::INFINITY,
+            },
+            minimum_flow: 0.0,
+            threshold: 0.0,
+            corrects_flow: false,
+            corrects: "auto",
+            account: EnergyAccount::default(),
+        }
+    }
+
+    /// The audit has found that the correction harms, and it is off for the rest of the run.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(&self.mu, Share::Audit(share) if share.is_off)
+    }
+
     /// End a gives the power weight·effort·flow and end b receives it; the corrected end's own
     /// balance has the opposite sign at end a.
     fn sign(&self) -> f64 {
@@ -292,7 +315,7 @@ impl ResidualPower {
 /// μ from Rodríguez 2022, eqs 20–21: R is the communication step of the side with direct
 /// feed-through over that of the other. 0 where neither has any: the residual energy is then no error
 /// (§3.3).
-fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
+pub(super) fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
     /// μ at a single rate (§3.3, before eq. 20).
     const SINGLE_RATE: f64 = 0.5;
     if !facts.effort_feedthrough && !facts.flow_feedthrough {
@@ -372,6 +395,7 @@ mod tests {
             flow_feedthrough: false,
             effort_degree: degree,
             flow_degree: degree,
+            ..single_rate(1)
         }
     }
 

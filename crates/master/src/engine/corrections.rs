@@ -1,11 +1,22 @@
 //! Corrections of the bonds: proposed at a communication point, limited together, added to the
 //! courses of the inputs.
 
+use crate::audit::stale_feedthrough;
 use crate::curve::Curve;
 use crate::exchange::derivative;
 use crate::fault::Fault;
 use crate::state::{Bonds, Corrector, Courses, SystemState};
 use crate::step::Step;
+
+/// Begins the corrections, once it is known how the outputs of their bonds are exchanged.
+pub(super) fn begin(state: &mut SystemState) {
+    let mut correctors = std::mem::take(&mut state.bonds.correctors);
+    for corrector in &mut correctors {
+        let bond = &state.graph.bonds[corrector.bond];
+        corrector.begin(&state.graph, stale_feedthrough(state, bond));
+    }
+    state.bonds.correctors = correctors;
+}
 
 /// Marks the inputs that corrections may change.
 pub(super) fn mark_inputs(bonds: &Bonds, courses: &mut Courses) {
@@ -32,6 +43,12 @@ pub(super) fn correct(state: &mut SystemState, step: &Step) -> Result<(), Fault>
         ..
     } = state;
     let is_due = |corrector: &&mut Corrector| step.index.is_multiple_of(corrector.every);
+    // Before the corrections of the last step are taken back.
+    for corrector in bonds.correctors.iter_mut().filter(is_due) {
+        corrector.move_to(step);
+        corrector.read_values(&signals.reals, &courses.values, &courses.inputs);
+        corrector.read_errors(&signals.stale_errors);
+    }
     for corrector in bonds.correctors.iter_mut().filter(is_due) {
         for axis in &corrector.axes {
             for input in [axis.effort_input, axis.flow_input] {
@@ -40,9 +57,6 @@ pub(super) fn correct(state: &mut SystemState, step: &Step) -> Result<(), Fault>
         }
     }
     for corrector in bonds.correctors.iter_mut().filter(is_due) {
-        corrector.move_to(step);
-        corrector.read_values(&signals.reals, &courses.values, &courses.inputs);
-        corrector.read_errors(&signals.stale_errors);
         corrector.propose();
     }
     limit_groups(&mut bonds.correctors);

@@ -3,7 +3,7 @@
 
 use super::initial_loops::solve_loop;
 use super::scenario::value_of_wire;
-use super::{outputs, slopes};
+use super::{corrections, outputs, slopes};
 use crate::exchange::{
     InitialPass, Stage, initial_stages, likely_wrong_senses, mark_hidden, prepare_passes,
     select_exchange, unsolved_at_start,
@@ -61,6 +61,7 @@ pub(crate) fn initialize(
     mark_hidden(state, &gains);
     let until = period.stop.unwrap_or(f64::INFINITY);
     let unsolved = prepare_passes(state, &gains, &start, until)?;
+    corrections::begin(state);
     let mut warnings = senses.warnings;
     let open = unsolved
         .iter()

@@ -14,7 +14,22 @@ pub(crate) fn decisions(graph: &Graph, state: Option<&SystemState>) -> Vec<Decis
         exchange(graph, state, &mut decisions);
     }
     extrapolation(graph, state, &mut decisions);
+    if let Some(state) = state {
+        correction(graph, state, &mut decisions);
+    }
     decisions
+}
+
+fn correction(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
+    for corrector in &state.bonds.correctors {
+        let choices = corrector.correction.choices().into_iter();
+        decisions.extend(choices.map(|choice| Decision {
+            r#where: graph.bonds[corrector.bond].name.clone(),
+            what: choice.what.to_owned(),
+            why: choice.why.to_owned(),
+            from: choice.from.unwrap_or(graph.clock.start()),
+        }));
+    }
 }
 
 fn exchange(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {

@@ -176,6 +176,8 @@ fn bond_report(run: &Run, judgement: &Judgement<'_>, index: usize) -> BondReport
         coupling_error_estimate: error.estimate,
         correction_verdict: corrector
             .filter(|corrector| corrector.facts.removes_stale_energy)
+            // One that has added nothing has done nothing to be judged.
+            .filter(|_| energy.correction_energy != 0.0)
             .map(|_| audit.verdict(transferred_energy_range)),
         hindsight_mu: audit.hindsight_share(energy.residual_energy),
         alarms: run.alarms.bond(index).to_vec(),

@@ -1,5 +1,7 @@
 use super::InputCourse;
-use crate::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
+use crate::correction::{
+    BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side, StaleFeedthrough,
+};
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
 use crate::state_stream::{StateStream, Stored};
@@ -30,8 +32,7 @@ impl Corrector {
             let Some(chosen) = &bond.correction else {
                 continue;
             };
-            let mut correction = chosen.build();
-            correction.begin(&facts(graph, bond));
+            let correction = chosen.build();
             let flows =
                 |axes: &[Axis]| axes.iter().map(|axis| axis.flow_output).collect::<Vec<_>>();
             let same = |other: &Self| {
@@ -48,6 +49,7 @@ impl Corrector {
                 fed: vec![0.0; axes],
                 used: vec![0.0; axes],
                 applied: vec![0.0; axes],
+                missed: vec![0.0; axes],
                 correction: vec![0.0; axes],
             };
             correctors.push(Self {
@@ -59,6 +61,7 @@ impl Corrector {
                 every: u64::from(bond.every),
                 point: BondPoint {
                     index: 0,
+                    time: 0.0,
                     step: 0.0,
                     next_step: 0.0,
                     effort_by_flow: vec![0.0; axes * axes],
@@ -112,7 +115,7 @@ fn receptions(graph: &Graph, bond: &Bond) -> Vec<[Reception; 2]> {
     vec![both; bond.axes.len()]
 }
 
-fn facts(graph: &Graph, bond: &Bond) -> BondFacts {
+fn facts(graph: &Graph, bond: &Bond, stale: StaleFeedthrough) -> BondFacts {
     let step = |component: usize| graph.components[component].rate.ratio() / f64::from(bond.every);
     let degree = |input: usize| graph.inputs[input].facts.degree;
     let feeds_through =
@@ -144,13 +147,21 @@ fn facts(graph: &Graph, bond: &Bond) -> BondFacts {
             .map(|axis| degree(axis.flow_input))
             .max()
             .unwrap_or(0),
+        stale,
     }
 }
 
 impl Corrector {
+    /// Begins, once it is known how the outputs of the bond are exchanged.
+    pub(crate) fn begin(&mut self, graph: &Graph, stale: StaleFeedthrough) {
+        let bond = &graph.bonds[self.bond];
+        self.correction.begin(&facts(graph, bond, stale));
+    }
+
     /// Moves to the point at which `step` starts.
     pub(crate) fn move_to(&mut self, step: &Step) {
         self.point.index = step.index / self.every;
+        self.point.time = step.time;
         self.point.step = self.last_step;
         self.last_step = step.size * self.every as f64;
         self.point.next_step = self.last_step;
@@ -174,6 +185,7 @@ impl Corrector {
                 side.fed[index] = inputs[input].fed(outputs);
                 side.used[index] = used[input];
                 side.applied[index] = reception.mean(&inputs[input]);
+                side.missed[index] = inputs[input].error_at_end(outputs, used[input]);
             }
         }
     }

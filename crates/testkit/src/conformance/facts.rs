@@ -2,6 +2,7 @@
 
 use gyrator::correction::{
     BondFacts, BondPoint, CORRECTIONS, Correction, CorrectionFacts, Increments, Side,
+    StaleFeedthrough,
 };
 use gyrator::extrapolation::{
     Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps,
@@ -250,11 +251,13 @@ fn point(index: u64, held: f64, jacobian: f64, added: &Increments) -> BondPoint 
             fed: vec![now],
             used: vec![now - held],
             applied: vec![now - held],
+            missed: vec![held],
             correction: vec![increment.at(h)],
         }
     };
     BondPoint {
         index,
+        time: index as f64 * h,
         step: if index == 0 { 0.0 } else { h },
         next_step: h,
         effort_by_flow: vec![jacobian],
@@ -276,6 +279,7 @@ fn increments(chosen: &Chosen<dyn Correction>, held: f64, jacobian: f64) -> Vec<
         flow_feedthrough: false,
         effort_degree: 0,
         flow_degree: 0,
+        stale: StaleFeedthrough::Known,
     });
     let mut last = Increments::none(1);
     let step = |index: u64| {

@@ -5,6 +5,7 @@ mod mass_unit;
 use gyrator::random::SplitMix64;
 use gyrator::{Run, RunOptions, System, Word};
 
+use crate::step_outputs::StepOutputs;
 use mass_unit::MassUnit;
 
 /// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
@@ -34,6 +35,8 @@ pub struct RandomSystem {
     pub correction: Option<Word>,
     /// Whether the choice of method, exchange and extrapolation is left to the program.
     pub is_untuned: bool,
+    /// Whether units compute outputs in steps only, so that no probe shows their direct feed-through.
+    pub hides_feedthrough: bool,
     nodes: Vec<Node>,
 }
 
@@ -182,6 +185,7 @@ impl RandomSystem {
             sense: 1.0,
             correction: None,
             is_untuned: false,
+            hides_feedthrough: false,
             nodes,
         }
     }
@@ -242,9 +246,12 @@ impl RandomSystem {
         }
         for (index, node) in self.nodes.iter().enumerate() {
             let name = format!("n{index}");
-            let settings = system
-                .add(&name, MassUnit::new(node.clone(), self.children(index)))
-                .step_size(step / f64::from(node.rate));
+            let unit = MassUnit::new(node.clone(), self.children(index));
+            let settings = match self.hides_feedthrough {
+                true => system.add(&name, StepOutputs::new(unit).without_saved_states()),
+                false => system.add(&name, unit),
+            };
+            let settings = settings.step_size(step / f64::from(node.rate));
             if !self.is_untuned {
                 settings
                     .extrapolation(self.extrapolation)
