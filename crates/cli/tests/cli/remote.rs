@@ -174,7 +174,7 @@ fn a_study_whose_host_is_not_there_fails() {
     assert!(bench.read("study.csv").contains("\n2,1.0,not-loaded,"));
 }
 
-/// The FMU of `left` takes less than a microsecond a step, and the way two messages.
+/// On a busy machine the host may compute for longer than the run waits, which leaves no time for the way.
 #[test]
 fn the_doctor_names_the_time_on_the_way() {
     let bench = bench();
@@ -189,10 +189,9 @@ fn the_doctor_names_the_time_on_the_way() {
     assert_eq!(host["component"], "left");
     let [compute, wait, transfer] =
         ["compute", "wait", "transfer"].map(|key| host[key].as_f64().unwrap());
-    assert!(
-        compute > 0.0 && wait >= transfer && transfer > 0.0,
-        "{host}"
-    );
+    assert!(compute > 0.0 && wait > 0.0, "{host}");
+    let on_the_way = (wait - compute).max(0.0);
+    assert!((transfer - on_the_way).abs() <= 1e-9 * wait, "{host}");
 }
 
 /// Strings, states as bytes, states in memory, derivatives and logs.
