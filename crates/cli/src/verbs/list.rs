@@ -223,18 +223,11 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         ParameterKind::WholeNumber {
             default,
             range: (least, greatest),
+            or_auto,
         } => (
             default.into(),
             Some((least as f64, upper(greatest as f64))),
-            &[],
-        ),
-        ParameterKind::WholeNumberOrAuto {
-            default,
-            range: (least, greatest),
-        } => (
-            default.into(),
-            Some((least as f64, upper(greatest as f64))),
-            &["auto"],
+            if or_auto { &["auto"] } else { &[] },
         ),
         ParameterKind::NumberOrAuto {
             range: (least, greatest),
@@ -259,10 +252,7 @@ fn parameter(info: &ParameterInfo) -> Parameter {
         summary: info.summary,
         default,
         range,
-        is_whole: matches!(
-            info.kind,
-            ParameterKind::WholeNumber { .. } | ParameterKind::WholeNumberOrAuto { .. }
-        ),
+        is_whole: matches!(info.kind, ParameterKind::WholeNumber { .. }),
         words,
         takes_names: matches!(info.kind, ParameterKind::Names(_)),
         takes_signals: matches!(info.kind, ParameterKind::Signals(_)),

@@ -51,7 +51,11 @@ impl ParameterInfo {
         Self {
             name,
             summary,
-            kind: ParameterKind::WholeNumber { default, range },
+            kind: ParameterKind::WholeNumber {
+                default,
+                range,
+                or_auto: false,
+            },
         }
     }
 
@@ -65,7 +69,11 @@ impl ParameterInfo {
         Self {
             name,
             summary,
-            kind: ParameterKind::WholeNumberOrAuto { default, range },
+            kind: ParameterKind::WholeNumber {
+                default,
+                range,
+                or_auto: true,
+            },
         }
     }
 
@@ -99,13 +107,8 @@ pub enum ParameterKind {
         default: u64,
         /// Least and greatest allowed value.
         range: (u64, u64),
-    },
-    /// A whole number within limits, or the word `auto`.
-    WholeNumberOrAuto {
-        /// Value if not given.
-        default: u64,
-        /// Least and greatest allowed value.
-        range: (u64, u64),
+        /// The word `auto` is allowed, too.
+        or_auto: bool,
     },
     /// A number within limits, or the word `auto`, which is also the default.
     NumberOrAuto {
@@ -285,14 +288,16 @@ impl Arguments {
                 let value = given.map_or(Ok(default), |value| number_within(value, range))?;
                 self.numbers.push((parameter.name, Some(value)));
             }
-            ParameterKind::WholeNumber { default, range } => {
-                let value = given.map_or(Ok(default as f64), |value| whole_within(value, range))?;
-                self.numbers.push((parameter.name, Some(value)));
-            }
-            ParameterKind::WholeNumberOrAuto { default, range } => {
+            ParameterKind::WholeNumber {
+                default,
+                range,
+                or_auto: with_auto,
+            } => {
+                let whole = |value: &Value| whole_within(value, range);
                 let value = match given {
                     None => Some(default as f64),
-                    given => or_auto(given, |value| whole_within(value, range))?,
+                    given if with_auto => or_auto(given, whole)?,
+                    Some(value) => Some(whole(value)?),
                 };
                 self.numbers.push((parameter.name, value));
             }
@@ -418,9 +423,7 @@ impl ParameterKind {
         };
         match *self {
             Self::Number { range, .. } | Self::NumberOrAuto { range } => numbers(range).collect(),
-            Self::WholeNumber { range, .. } | Self::WholeNumberOrAuto { range, .. } => {
-                numbers((range.0 as f64, range.1 as f64)).collect()
-            }
+            Self::WholeNumber { range, .. } => numbers((range.0 as f64, range.1 as f64)).collect(),
             Self::NumberOrWord { words: all, range } => words(all).chain(numbers(range)).collect(),
             Self::Flag => [false, true].map(Value::Boolean).into(),
             Self::Word(all) | Self::Names(all) | Self::Signals(all) => words(all).collect(),
@@ -434,9 +437,7 @@ impl ParameterKind {
             Self::Number { range, .. }
             | Self::NumberOrAuto { range }
             | Self::NumberOrWord { range, .. } => Some(range),
-            Self::WholeNumber { range, .. } | Self::WholeNumberOrAuto { range, .. } => {
-                Some((range.0 as f64, range.1 as f64))
-            }
+            Self::WholeNumber { range, .. } => Some((range.0 as f64, range.1 as f64)),
             _ => None,
         };
         if let Some((least, greatest)) = range
@@ -448,9 +449,7 @@ impl ParameterKind {
             Self::Number { default, range } if !(range.0..=range.1).contains(&default) => {
                 Some(format!("has the default {default}, which is not allowed"))
             }
-            Self::WholeNumber { default, range } | Self::WholeNumberOrAuto { default, range }
-                if !(range.0..=range.1).contains(&default) =>
-            {
+            Self::WholeNumber { default, range, .. } if !(range.0..=range.1).contains(&default) => {
                 Some(format!("has the default {default}, which is not allowed"))
             }
             Self::NumberOrWord { words: [], .. }

@@ -78,18 +78,11 @@ fn samples(parameter: &ParameterInfo) -> Vec<(Value, bool)> {
         ParameterKind::WholeNumber {
             range: (least, greatest),
             default,
+            or_auto,
         } => {
             samples.push((Value::Real(default as f64), true));
+            samples.push((word("auto"), or_auto));
             samples.push((Value::Real(default as f64 + 0.5), false));
-            samples.extend(about((least as f64, greatest as f64)));
-        }
-        ParameterKind::WholeNumberOrAuto {
-            range: (least, greatest),
-            default,
-        } => {
-            samples.push((Value::Real(default as f64), true));
-            samples.push((word("auto"), true));
-            samples.push((Value::Real(least as f64 + 0.5), false));
             samples.extend(about((least as f64, greatest as f64)));
         }
         ParameterKind::NumberOrAuto { range } => {
