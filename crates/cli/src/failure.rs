@@ -305,7 +305,7 @@ impl Failure {
         let is_any = |kind| errors.iter().any(|error| error.kind == kind);
         let exit = if is_any(LoadErrorKind::Lost) {
             Exit::Crashed
-        } else if is_any(LoadErrorKind::NotLoaded) {
+        } else if is_any(LoadErrorKind::NotLoaded) || is_any(LoadErrorKind::HostLost) {
             Exit::NotLoaded
         } else {
             Exit::InvalidInput
@@ -403,7 +403,7 @@ impl From<RunError> for Failure {
         };
         let log = fault.unit.log.take();
         let exit = match fault.unit.cause {
-            Cause::Lost | Cause::Timeout => Exit::Crashed,
+            Cause::Lost | Cause::HostLost | Cause::Timeout => Exit::Crashed,
             Cause::Interrupted => Exit::Interrupted,
             _ => Exit::Failed,
         };

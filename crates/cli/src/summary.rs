@@ -297,7 +297,7 @@ impl<'a> Summary<'a> {
     /// Says where a call did not return as where the process of the run has ended for that.
     pub(crate) fn note_fault(&mut self, fault: &Fault) {
         self.stop_reason = match fault.unit.cause {
-            Cause::Lost => "crashed",
+            Cause::Lost | Cause::HostLost => "crashed",
             Cause::Timeout => "timeout",
             Cause::Interrupted => "interrupted",
             _ => return,

@@ -23,6 +23,8 @@ pub enum Cause {
     Timeout,
     /// A call did not return soon after the run was interrupted. The message says which.
     Interrupted,
+    /// The machine that runs the unit, or the way there, is lost. The message says which.
+    HostLost,
 }
 
 /// A call that a unit refused, as the unit itself can describe it.
@@ -94,7 +96,7 @@ impl fmt::Display for Fault {
         } = self;
         if matches!(
             self.unit.cause,
-            Cause::Lost | Cause::Timeout | Cause::Interrupted
+            Cause::Lost | Cause::Timeout | Cause::Interrupted | Cause::HostLost
         ) {
             write!(f, "{component}: {message} at t = {time} s (step {step})")?;
             if let Some(place) = place {

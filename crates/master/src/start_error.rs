@@ -69,4 +69,6 @@ pub enum LoadErrorKind {
     NotLoaded,
     /// Its process crashed, hung, or left while it was loaded.
     Lost,
+    /// The machine that is to run it cannot be reached, or has no room for it, whatever the FMU.
+    HostLost,
 }

@@ -204,7 +204,7 @@ impl Answer {
         matches!(
             self,
             Self::Fault {
-                cause: Cause::Lost | Cause::Timeout | Cause::Interrupted,
+                cause: Cause::Lost | Cause::Timeout | Cause::Interrupted | Cause::HostLost,
                 ..
             }
         )

@@ -27,7 +27,7 @@ use crate::metrics::{Metric, Probe, tracks};
 use crate::reference::ReferenceTrajectory;
 use crate::saved_state;
 use crate::study_file::{Reference, StudyFile};
-use crate::tally::{MESSAGE, STOP_REASON, Tally, VERDICT};
+use crate::tally::{HOST_LOST, MESSAGE, STOP_REASON, Tally, VERDICT};
 use crate::trial::{Bench, MakeUnits, Role, TrialOutcome};
 
 /// Why a study cannot be run.
@@ -59,6 +59,9 @@ pub enum StudyError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// A machine that runs components is lost, or cannot be reached; the rows until then are kept.
+    #[error("{0}")]
+    HostLost(String),
     /// The threads could not be started.
     #[error("{0} threads could not be started: {1}")]
     Threads(usize, String),
@@ -552,6 +555,10 @@ impl Runner<'_> {
     }
 
     fn keep(&self, row: usize, outcome: &TrialOutcome) -> Result<(), StudyError> {
+        // Each of the following rows would fail for the same reason, and the next attempt would not make it again.
+        if outcome.stop_reason == HOST_LOST {
+            return Err(StudyError::HostLost(outcome.message.clone()));
+        }
         self.journal.append(row, &self.study.cells(row, outcome))?;
         let new = self.new.fetch_add(1, Ordering::Relaxed) + 1;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;

@@ -13,6 +13,8 @@ pub(crate) const STOP_REASON: &str = "stop_reason";
 pub(crate) const INVALID: &str = "invalid";
 /// The stop reason of a run that could not begin, because an FMU could not be loaded.
 pub(crate) const NOT_LOADED: &str = "not-loaded";
+/// Of a run whose host is lost, which makes no row.
+pub(crate) const HOST_LOST: &str = "host-lost";
 /// Name of the column of messages.
 pub(crate) const MESSAGE: &str = "message";
 /// Name of the column of verdicts.

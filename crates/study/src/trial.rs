@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use gyrator::error::{Cause, StateFileError};
+use gyrator::error::{Cause, LoadError, LoadErrorKind, StateFileError};
 use gyrator::run::divergence_advice;
 use gyrator::system::{FmuCache, StateFile};
 use gyrator::unit::UnitMaker;
@@ -19,7 +19,7 @@ use crate::cell::Cell;
 use crate::error_columns::{Rows, error_bars};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
-use crate::tally::{INVALID, NOT_LOADED, is_success};
+use crate::tally::{HOST_LOST, INVALID, NOT_LOADED, is_success};
 
 /// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
@@ -45,7 +45,7 @@ pub type MakeUnits<'a> = dyn Fn(&SystemFile) -> Box<dyn UnitMaker> + Sync + 'a;
 /// Outcome of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrialOutcome {
-    /// `stop-time`, `terminated`, `limit`, `failed`, `crashed`, `invalid` or `not-loaded`.
+    /// `stop-time`, `terminated`, `limit`, `failed`, `crashed`, `invalid` or `not-loaded`; `host-lost`, which makes no row.
     pub(crate) stop_reason: &'static str,
     pub(crate) message: String,
     /// Simulated time at the end, s, and macro-steps; nothing of a run that did not start.
@@ -280,7 +280,12 @@ fn not_started(error: StartError) -> NotStarted {
         StartError::Invalid(problems) => NotStarted::new(INVALID, errors(&problems)),
         StartError::Load(errors) => {
             let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            NotStarted::new(NOT_LOADED, messages.join("; "))
+            let is_host = |error: &LoadError| error.kind == LoadErrorKind::HostLost;
+            let word = match errors.iter().any(is_host) {
+                true => HOST_LOST,
+                false => NOT_LOADED,
+            };
+            NotStarted::new(word, messages.join("; "))
         }
         StartError::Run(error @ RunError::NotRestored(_)) => {
             NotStarted::new(INVALID, error.to_string())
@@ -302,6 +307,7 @@ fn not_started(error: StartError) -> NotStarted {
 fn unusual_end(error: &RunError) -> Option<&'static str> {
     match cause(error)? {
         Cause::Lost | Cause::Timeout => Some("crashed"),
+        Cause::HostLost => Some(HOST_LOST),
         Cause::Interrupted => Some(StopReason::Interrupted.word()),
         _ => None,
     }

@@ -410,6 +410,8 @@ impl From<StudyError> for Failure {
         match error {
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
+            StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
+                .help("finished rows are kept; the same command goes on, once the host is there"),
             StudyError::Threads(..) | StudyError::Notes(_) => {
                 Self::new(Exit::Failed, Message::error(error.to_string()))
             }

@@ -169,9 +169,71 @@ fn a_study_whose_host_is_not_there_fails() {
     );
     let outcome = bench.run(["study", "study.toml"]);
     assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
-    let text = "none of the runs could begin: left: host https://127.0.0.1:1: ";
+    let text = "error: left: host https://127.0.0.1:1: ";
     assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
-    assert!(bench.read("study.csv").contains("\n2,1.0,not-loaded,"));
+    assert!(!bench.path("study.csv").exists());
+}
+
+/// A host that is away for a while costs a study no row: the same command goes on.
+#[test]
+fn a_study_goes_on_once_its_host_is_back() {
+    let bench = bench();
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 0.1");
+    bench.write("system.toml", &system);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"left.m\" = [0.5, 1.0, 2.0] }\n[metrics]\nfinal = \"left.x\"\n",
+    );
+    let outcome = bench.run(["study", "study.toml", "-o", "local.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let served = Served::start(&bench, &[]);
+    let (_, address) = served.url.split_once("//").unwrap();
+    let address = address.to_owned();
+    bench.write("system.toml", &on_host(&system, &["left"], &served.url));
+    // Gone before the first run, and there again for the next attempt.
+    drop(served);
+    let study = ["study", "study.toml", "-o", "remote.csv"];
+    let outcome = bench.run(study);
+    assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("the same command goes on"),
+        "{}",
+        outcome.stderr
+    );
+    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
+    let _served = Served::of(bench.command(arguments));
+    let outcome = bench.run(study);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(bench.read("remote.csv") == bench.read("local.csv"));
+}
+
+/// So does one whose host is lost in the middle of a run.
+#[test]
+fn a_study_keeps_no_row_of_a_run_whose_host_is_lost() {
+    let bench = bench();
+    let mut served = Served::start(&bench, &[]);
+    let slow = FAULTY
+        .replace("stop_time = 1.0", "stop_time = 1000.0")
+        .replace("fault_time = 0.5", "fault_time = 0.0");
+    bench.write("system.toml", &on_host(&slow, &["bad"], &served.url));
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"bad.fault\" = [\"sleep\", \"none\"] }\n",
+    );
+    let child = bench
+        .command(["study", "study.toml", "--worker-threads", "1"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    served.note_with("`bad`: started");
+    served.process.kill().unwrap();
+    let outcome = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&outcome.stderr);
+    assert_eq!(outcome.status.code(), Some(4), "{stderr}");
+    assert!(stderr.contains(&served.url), "{stderr}");
+    let journal = bench.read("study.csv.journal");
+    assert!(!journal.contains("lost"), "{journal}");
 }
 
 /// On a busy machine the host may compute for longer than the run waits, which leaves no time for the way.
@@ -398,7 +460,7 @@ fn opener(bench: &Bench, served: &Served, fmu: &str) -> Opener {
 fn refusal(mut opener: Opener) -> String {
     match opener.open() {
         Ok(_) => panic!("the host has loaded it"),
-        Err(NotStarted::NotLoaded(text)) => text,
+        Err(NotStarted::NotLoaded(text) | NotStarted::NotReached(text)) => text,
         Err(NotStarted::Lost(loss)) => loss.sentence(),
     }
 }

@@ -94,8 +94,11 @@ impl Host for Opener {
             .build()
             .map_err(|error| failed(&error))?;
         let connected = runtime.block_on(async { timeout(LONGEST_CONNECT, self.connect()).await });
-        let connected = connected.map_err(|_| failed(&"no connection within 10 s"))?;
-        let (outgoing, incoming, written) = connected.map_err(|error| failed(&error))?;
+        let not_reached = |error: &dyn std::fmt::Display| {
+            NotStarted::NotReached(format!("host {}: {error}", self.address()))
+        };
+        let connected = connected.map_err(|_| not_reached(&"no connection within 10 s"))?;
+        let (outgoing, incoming, written) = connected.map_err(|error| not_reached(&error))?;
         let mut link = RemoteLink::new(self, runtime, outgoing, incoming, written);
         self.greet(&mut link)?;
         Ok(link)
@@ -224,7 +227,12 @@ impl Opener {
         let mut has_sent = false;
         loop {
             let frame = link.next().map_err(|ended| match ended {
-                super::link::Ended::Refused(status) => refused(&words(&status)),
+                super::link::Ended::Refused(status) if is_of_fmu(status.code()) => {
+                    refused(&words(&status))
+                }
+                super::link::Ended::Refused(status) => {
+                    NotStarted::NotReached(format!("host {}: {}", self.address(), words(&status)))
+                }
                 super::link::Ended::Lost(loss) => NotStarted::Lost(loss),
             })?;
             match FromHost::read(&frame) {
@@ -267,6 +275,14 @@ impl Opener {
         }
         Ok(())
     }
+}
+
+/// Whether a host refuses the FMU; else it is lost, or has no room, or refuses the run.
+const fn is_of_fmu(code: Code) -> bool {
+    matches!(
+        code,
+        Code::FailedPrecondition | Code::PermissionDenied | Code::InvalidArgument | Code::Internal
+    )
 }
 
 /// The reason for which a host refuses a run, or the failure of the connection.

@@ -133,7 +133,7 @@ impl RemoteLink {
                     "no sign of life from host {} within {silence} s",
                     self.address
                 );
-                Err(Ended::Lost(Box::new(Loss::reported(text, ITS_HOST, false))))
+                Err(Ended::Lost(Box::new(Loss::of_host(text))))
             }
         }
     }
@@ -164,8 +164,9 @@ impl RemoteLink {
             let content = match self.next() {
                 Ok(content) => content,
                 Err(Ended::Refused(status)) => {
-                    let text = words(&status);
-                    return Err(self.lose(&format!("it is lost: {text}"), false, ITS_HOST));
+                    self.is_gone = true;
+                    let text = format!("host {}: it is lost: {}", self.address, words(&status));
+                    return Err(Box::new(Loss::of_host(text).with_log(self.last_log.take())));
                 }
                 Err(Ended::Lost(loss)) => {
                     self.is_gone = true;

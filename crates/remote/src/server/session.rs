@@ -161,7 +161,9 @@ async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Resul
         talk.while_alive(None, start).await?
     };
     let process = process.map_err(|error| match error {
-        NotStarted::NotLoaded(message) => Farewell::Refused(Status::failed_precondition(message)),
+        NotStarted::NotLoaded(message) | NotStarted::NotReached(message) => {
+            Farewell::Refused(Status::failed_precondition(message))
+        }
         NotStarted::Lost(loss) => Farewell::Lost(loss),
     })?;
     shared.note(&format!("{who}: started {}", order.wish.name));

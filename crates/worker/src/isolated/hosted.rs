@@ -105,7 +105,7 @@ impl<H: Host> Hosted<H> {
             self.report_restart(&loss);
             self.link = match self.host.open() {
                 Ok(link) => link,
-                Err(NotStarted::NotLoaded(message)) => {
+                Err(NotStarted::NotLoaded(message) | NotStarted::NotReached(message)) => {
                     let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));
                     return Err(self.lost.insert(fault).clone());
                 }
@@ -204,9 +204,10 @@ impl From<Box<Loss>> for BringUp {
 }
 
 fn lost(loss: &Loss, more: &str) -> Box<UnitFault> {
-    let cause = match loss.is_timeout() {
-        true => Cause::Timeout,
-        false => Cause::Lost,
+    let cause = match (loss.is_timeout(), loss.is_of_host()) {
+        (true, _) => Cause::Timeout,
+        (_, true) => Cause::HostLost,
+        _ => Cause::Lost,
     };
     Box::new(UnitFault {
         log: loss.log.clone(),

@@ -63,6 +63,8 @@ pub trait Link: Send {
 pub enum NotStarted {
     /// There can be no process, or the FMU cannot be loaded.
     NotLoaded(String),
+    /// The machine that is to run it cannot be reached, or has no room, whatever the FMU.
+    NotReached(String),
     /// The process was lost while it loaded the FMU.
     Lost(Box<Loss>),
 }
@@ -94,6 +96,8 @@ pub(super) enum LossCause {
         call: &'static str,
         is_timeout: bool,
     },
+    /// Its machine, or the way there, is lost.
+    Host(String),
 }
 
 impl Loss {
@@ -102,13 +106,18 @@ impl Loss {
         match &self.cause {
             LossCause::Death(cause) => matches!(cause, Cause::Timeout(_)),
             LossCause::Reported { is_timeout, .. } => *is_timeout,
-            LossCause::CannotGoOn | LossCause::Nonsense(_) => false,
+            LossCause::CannotGoOn | LossCause::Nonsense(_) | LossCause::Host(_) => false,
         }
     }
 
     /// Whether the process could not do its work, whatever the FMU.
     pub fn is_of_process(&self) -> bool {
         self.cause == LossCause::CannotGoOn
+    }
+
+    /// Whether the machine that runs the process, or the way there, is lost.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self.cause, LossCause::Host(_))
     }
 
     /// Everything about it but the simulated time, in words.
@@ -123,6 +132,7 @@ impl Loss {
     pub fn call(&self) -> &'static str {
         match self.cause {
             LossCause::Reported { call, .. } => call,
+            LossCause::Host(_) => "its host",
             _ => self.activity.map_or("its process", Activity::name),
         }
     }
@@ -132,7 +142,7 @@ impl std::fmt::Display for Loss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let cause = match &self.cause {
             LossCause::Death(cause) => cause,
-            LossCause::Nonsense(text) => return f.write_str(text),
+            LossCause::Nonsense(text) | LossCause::Host(text) => return f.write_str(text),
             LossCause::Reported { sentence, .. } => return f.write_str(sentence),
             LossCause::CannotGoOn => return f.write_str("its process cannot go on"),
         };
@@ -164,6 +174,11 @@ struct Report<'a> {
 }
 
 impl Loss {
+    /// The loss of a machine that runs the process, or of the way there, in words.
+    pub fn of_host(sentence: impl Into<String>) -> Self {
+        Self::of(LossCause::Host(sentence.into()))
+    }
+
     /// A loss that is reported in words: how the process was lost in `call`.
     pub fn reported(sentence: impl Into<String>, call: &'static str, is_timeout: bool) -> Self {
         Self::of(LossCause::Reported {

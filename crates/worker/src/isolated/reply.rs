@@ -192,7 +192,7 @@ fn split_end<const N: usize>(bytes: &[u8]) -> Result<(&[u8], [u8; N]), Malformed
     Ok((rest, *end))
 }
 
-const CAUSES: [Cause; 8] = [
+const CAUSES: [Cause; 9] = [
     Cause::Error,
     Cause::Fatal,
     Cause::Discard,
@@ -201,6 +201,7 @@ const CAUSES: [Cause; 8] = [
     Cause::Lost,
     Cause::Timeout,
     Cause::Interrupted,
+    Cause::HostLost,
 ];
 
 fn cause_number(cause: Cause) -> u8 {

@@ -74,10 +74,15 @@ impl<H: Host> IsolatedUnit<H> {
         let hosted = Hosted::start(order.name(), host, journal);
         let mut hosted = hosted.map_err(|error| match error {
             NotStarted::NotLoaded(message) => order.refuse(message),
+            NotStarted::NotReached(message) => LoadError {
+                kind: LoadErrorKind::HostLost,
+                ..order.refuse(message)
+            },
             NotStarted::Lost(loss) => LoadError {
-                kind: match loss.is_of_process() {
-                    true => LoadErrorKind::NotLoaded,
-                    false => LoadErrorKind::Lost,
+                kind: match (loss.is_of_process(), loss.is_of_host()) {
+                    (true, _) => LoadErrorKind::NotLoaded,
+                    (_, true) => LoadErrorKind::HostLost,
+                    _ => LoadErrorKind::Lost,
                 },
                 ..order.refuse(loss.sentence())
             },
