@@ -61,13 +61,24 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 pub(super) fn package(system: SystemFile, target: &Path, fmus: &FmuOptions) -> Result<(), Failure> {
     let cache = FmuCache::new(fmus.open_options());
     let system = expand_patterns(system, &cache)?;
-    let (system, files) = with_files(system);
+    let (system, files) = with_files(with_addresses(system));
     Ok(gyrator_ssp::write_with(
         &system,
         &files,
         target,
         fmus.limits(),
     )?)
+}
+
+/// The system with the addresses of hosts in place of their names: an archive has no table of hosts, which names folders of
+/// this machine.
+fn with_addresses(mut system: SystemFile) -> SystemFile {
+    let hosts = system.components.iter();
+    let hosts: Vec<_> = hosts.map(|component| system.host_of(component)).collect();
+    for (component, host) in system.components.iter_mut().zip(hosts) {
+        component.host = host.map(|host| host.url);
+    }
+    system
 }
 
 /// The system with the names that its scenario and the tables of its blocks have in the archive, by their paths.

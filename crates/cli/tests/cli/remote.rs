@@ -638,6 +638,34 @@ fn a_host_needs_keys_in_words() {
     );
 }
 
+/// Other forms of a system have no table of hosts.
+#[test]
+fn systems_with_hosts_are_exported_and_packed() {
+    let bench = bench();
+    let served = Served::start(&bench, &[]);
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 0.1");
+    bench.write("system.toml", &system);
+    let run = |system: &str, output: &str, more: &[&str]| {
+        let arguments = ["run", system, "-o", output];
+        let outcome = bench.run(arguments.into_iter().chain(more.iter().copied()));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        bench.read(output)
+    };
+    let expected = run("system.toml", "local.csv", &[]);
+    bench.write("system.toml", &on_host(&system, &["left"], &served.url));
+    let outcome = bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let more = ["--host-access", "keys/client"];
+    assert!(run("system.ssp", "exported.csv", &more) == expected);
+    served.note_with("`left`: ended");
+    let outcome = bench.run(["pack", "system.toml", "-o", "system.fmu"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let words = "left: `host` has no effect in a packed FMU";
+    assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    let outcome = bench.run(["simulate", "system.fmu", "-o", "packed.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
 /// Two hosts on this machine: network namespaces with a cable between them.
 struct TwoHosts {
     names: [String; 2],

@@ -180,6 +180,9 @@ fn for_processes(mut system: SystemFile) -> (SystemFile, Vec<String>) {
         {
             warnings.push(format!("{name}: `isolate` has no effect in a packed FMU"));
         }
+        if component.host.take().is_some() {
+            warnings.push(format!("{name}: `host` has no effect in a packed FMU"));
+        }
         if component.restart.take().is_some() {
             warnings.push(format!("{name}: `restart` has no effect in a packed FMU"));
         }
@@ -190,6 +193,7 @@ fn for_processes(mut system: SystemFile) -> (SystemFile, Vec<String>) {
             ));
         }
     }
+    system.hosts.clear();
     (system, warnings)
 }
 
