@@ -18,8 +18,8 @@ use rcgen::{
 };
 use sha2::Digest as _;
 use subtle::ConstantTimeEq as _;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 
 /// Validity of an authority.
 const YEARS_OF_AUTHORITY: u64 = 10;
@@ -51,6 +51,9 @@ pub enum AccessError {
         /// The fault.
         reason: String,
     },
+    /// A machine cannot be reached by such a name.
+    #[error("`{0}` is no name or address of a machine")]
+    NoName(String),
     /// A certificate cannot be made.
     #[error("the certificate cannot be made: {0}")]
     NotMade(String),
@@ -155,8 +158,9 @@ impl Access {
         Ok(Self {
             authorities: certificates(&folder.join("ca.pem"))?,
             chain: certificates(&folder.join(format!("{name}.pem")))?,
-            key: PrivateKeyDer::from_pem_slice(&file(&key)?)
-                .map_err(|error| invalid(&key, format!("it holds no private key: {error}")))?,
+            key: PrivateKeyDer::from_pem_slice(&file(&key)?).map_err(|error| {
+                invalid(&key, format!("it holds no private key: {}", fault(&error)))
+            })?,
             tokens: Tokens::read(folder)?,
         })
     }
@@ -180,10 +184,20 @@ fn file(path: &Path) -> Result<Vec<u8>, AccessError> {
     std::fs::read(path).map_err(failed)
 }
 
+/// The fault of a file, without the bytes at which it shows.
+const fn fault(error: &pem::Error) -> &'static str {
+    match error {
+        pem::Error::MissingSectionEnd { .. } => "it is cut short",
+        pem::Error::NoItemsFound => "there are none of its kind",
+        _ => "it is damaged",
+    }
+}
+
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, AccessError> {
     let bytes = file(path)?;
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-    let all = all.map_err(|error| invalid(path, format!("it holds no certificates: {error}")))?;
+    let all =
+        all.map_err(|error| invalid(path, format!("it holds no certificates: {}", fault(&error))))?;
     if all.is_empty() {
         return Err(invalid(path, "it holds no certificate".to_owned()));
     }
@@ -218,6 +232,11 @@ impl Validity {
 /// If a file cannot be written or read.
 pub fn init(folder: &Path, names: &[String], validity: Validity) -> Result<(), AccessError> {
     let not_made = |error: rcgen::Error| AccessError::NotMade(error.to_string());
+    // A certificate may be for all names of a domain.
+    let is_name = |name: &str| ServerName::try_from(name.trim_start_matches("*.")).is_ok();
+    if let Some(name) = names.iter().find(|name| !is_name(name)) {
+        return Err(AccessError::NoName(name.clone()));
+    }
     for part in ["host", "client"] {
         let path = folder.join(part);
         let mut builder = std::fs::DirBuilder::new();
@@ -334,6 +353,46 @@ mod tests {
         assert_eq!(renewed.authorities, host.authorities);
         assert_ne!(renewed.chain, host.chain);
         assert!(renewed.tokens.admit(client.tokens.first()));
+    }
+
+    #[test]
+    fn names_are_those_of_machines() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = |name: &str| init(folder.path(), &[name.to_owned()], Validity::days(1));
+        for good in [
+            "lab",
+            "lab.example",
+            "*.lab.example",
+            "::1",
+            "10.0.0.1",
+            "lab_2",
+        ] {
+            assert!(made(good).is_ok(), "{good}");
+        }
+        for wrong in ["", "a b", "lab:7443", "https://lab", "lab!"] {
+            assert!(
+                matches!(made(wrong), Err(AccessError::NoName(_))),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_named_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        init(folder.path(), &["lab".to_owned()], Validity::days(1)).unwrap();
+        let path = folder.path().join("client/client.pem");
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (damaged, words) in [
+            (&text[..text.len() / 2], "it is cut short"),
+            ("", "it holds no certificate"),
+        ] {
+            std::fs::write(&path, damaged).unwrap();
+            let error = Access::of_client(&folder.path().join("client")).unwrap_err();
+            let message = error.to_string();
+            assert!(message.ends_with(words), "{message}");
+            assert!(message.contains("client.pem"), "{message}");
+        }
     }
 
     #[test]

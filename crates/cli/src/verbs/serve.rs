@@ -126,7 +126,10 @@ fn init(keys: &Path, options: &Options) -> Result<Exit, Failure> {
         names.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     }
     let validity = Validity::days(options.valid_days);
-    access::init(keys, &names, validity).map_err(|error| failed(&error))?;
+    access::init(keys, &names, validity).map_err(|error| match error {
+        AccessError::NoName(_) => Failure::usage(error.to_string()),
+        _ => failed(&error),
+    })?;
     let text = format!(
         "keys of a host that is reached as {}, valid for {} days\n  {}: for gyrator serve --keys {}\n  {}: hand it to those \
          who may run FMUs here, as `access` of the host in their system files\n",
@@ -141,8 +144,14 @@ fn init(keys: &Path, options: &Options) -> Result<Exit, Failure> {
 }
 
 fn serve(folder: &Path, keys: &Path, options: &Options) -> Result<Exit, Failure> {
+    let not_found = |text: String| Failure::new(Exit::InvalidInput, Message::error(text));
+    if !folder.is_dir() {
+        let text = format!("{}: there is no such folder of FMUs", folder.display());
+        return Err(not_found(text));
+    }
     let refused = |error: AccessError| {
-        failed(&error).help("make keys with `gyrator serve --init KEYS`, and name that folder")
+        not_found(error.to_string())
+            .help("make keys with `gyrator serve --init KEYS`, and name that folder")
     };
     let admission = match options.plain_text {
         true => Admission::PlainText(Tokens::read(&keys.join("host")).map_err(refused)?),

@@ -666,6 +666,43 @@ fn systems_with_hosts_are_exported_and_packed() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }
 
+/// Either side finds the other one's way of speaking.
+#[test]
+fn a_wrong_scheme_is_named() {
+    let bench = bench();
+    for (options, scheme, words) in [
+        (&["--plain-text"][..], "https:", "is reached by http://"),
+        (&[], "http:", "is reached by https://"),
+    ] {
+        let served = Served::start(&bench, options);
+        let (_, address) = served.url.split_once("//").unwrap();
+        let remote = on_host(OSCILLATORS, &["left"], &format!("{scheme}//{address}"));
+        let outcome = run(&bench, &remote, &[]);
+        assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
+        let text = outcome.stderr.replace("\n  │ ", " ");
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_host_without_its_folders_does_not_start() {
+    let bench = bench();
+    for (arguments, code, words) in [
+        (
+            ["nowhere", "--keys", "keys"],
+            3,
+            "nowhere: there is no such folder",
+        ),
+        (["fmus", "--keys", "nokeys"], 3, "gyrator serve --init KEYS"),
+        (["--init=new", "--name", "a b"], 2, "`a b` is no name"),
+    ] {
+        let outcome = bench.run(["serve"].into_iter().chain(arguments));
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+    assert!(!bench.path("new").exists());
+}
+
 /// Two hosts on this machine: network namespaces with a cable between them.
 struct TwoHosts {
     names: [String; 2],

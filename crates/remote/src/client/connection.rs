@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::timeout;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, pki_types::ServerName};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::body::Body;
 use tonic::client::{Grpc, GrpcService};
@@ -143,10 +143,15 @@ impl Opener {
         };
         let (outgoing, response) = match &self.terms {
             Terms::Tls(access) => {
-                let connector = tls::connector(access).map_err(io::Error::other)?;
+                let connector = tls::connector(access).map_err(|error| {
+                    let text =
+                        format!("the certificate and the key of `access` cannot be used: {error}");
+                    io::Error::other(text)
+                })?;
                 let name = ServerName::try_from(self.url.name.clone());
                 let name = name.map_err(io::Error::other)?;
-                self.begin(connector.connect(name, stream).await?).await?
+                let stream = connector.connect(name, stream).await.map_err(in_words)?;
+                self.begin(stream).await?
             }
             Terms::PlainText(_) => self.begin(stream).await?,
         };
@@ -170,6 +175,10 @@ impl Opener {
                 Ok(stream) => return Ok(stream),
                 Err(error) => last = error,
             }
+        }
+        if last.kind() == io::ErrorKind::ConnectionRefused {
+            let text = format!("{last}: is `gyrator serve` running there, at this port?");
+            return Err(io::Error::new(last.kind(), text));
         }
         Err(last)
     }
@@ -230,9 +239,12 @@ impl Opener {
                 super::link::Ended::Refused(status) if is_of_fmu(status.code()) => {
                     refused(&words(&status))
                 }
-                super::link::Ended::Refused(status) => {
-                    NotStarted::NotReached(format!("host {}: {}", self.address(), words(&status)))
-                }
+                super::link::Ended::Refused(status) => NotStarted::NotReached(format!(
+                    "host {}: {}{}",
+                    self.address(),
+                    words(&status),
+                    self.advice(&status)
+                )),
                 super::link::Ended::Lost(loss) => NotStarted::Lost(loss),
             })?;
             match FromHost::read(&frame) {
@@ -255,6 +267,17 @@ impl Opener {
                 }
                 _ => return Err(refused(&"it sends messages that make no sense")),
             }
+        }
+    }
+
+    /// What may help where there is no stream.
+    fn advice(&self, status: &Status) -> &'static str {
+        let is_of_connection = std::error::Error::source(status).is_some();
+        match &self.terms {
+            Terms::PlainText(_) if is_of_connection => {
+                "; a host without --plain-text is reached by https://"
+            }
+            _ => "",
         }
     }
 
@@ -285,6 +308,21 @@ const fn is_of_fmu(code: Code) -> bool {
     )
 }
 
+/// An error of the handshake, with what it means.
+fn in_words(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let more = match cause {
+        Some(rustls::Error::InvalidMessage(_)) => {
+            "it does not answer in TLS; a host with --plain-text is reached by http://"
+        }
+        Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
+            "the authority in `ca.pem` of `access` has not signed its certificate"
+        }
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{more}: {error}"))
+}
+
 /// The reason for which a host refuses a run, or the failure of the connection.
 pub(super) fn words(status: &Status) -> String {
     let mut text = match status.code() {
@@ -296,7 +334,12 @@ pub(super) fn words(status: &Status) -> String {
     while let Some(error) = source {
         source = error.source();
         if source.is_none() {
-            text = error.to_string();
+            let cause = error.downcast_ref::<io::Error>().map(io::Error::kind);
+            text = match cause {
+                // Its words are those of TLS, with the address of a manual.
+                Some(io::ErrorKind::UnexpectedEof) => "it has closed the connection".to_owned(),
+                _ => error.to_string(),
+            };
         }
     }
     text

@@ -136,7 +136,9 @@ async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Resul
     let most = shared.options.components;
     let claim = Claim::new(shared, |shared| &shared.components, most);
     let claim = claim.ok_or_else(|| {
-        Status::resource_exhausted(format!("this host runs {most} components already"))
+        Status::resource_exhausted(format!(
+            "this host runs as many components as it may already ({most})"
+        ))
     })?;
     let place = {
         let (shared, wish) = (Arc::clone(shared), order.wish.clone());
