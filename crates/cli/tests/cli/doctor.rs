@@ -40,6 +40,19 @@ fn an_unstable_coupling_fails_as_a_check_does() {
     );
 }
 
+/// With more probe steps than these it finds a macro-step of 0.56 ms.
+#[test]
+fn probe_steps_that_are_spent_are_named() {
+    let bench = Bench::new();
+    bench.write("system.toml", &at("5e-3"));
+    let arguments = ["doctor", "system.toml", "--error", "0.01"];
+    let few = arguments.into_iter().chain(["--probe-steps", "1000"]);
+    let outcome = bench.run(few);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let words = "no steps or no time left to verify";
+    assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
+}
+
 #[test]
 fn mistakes_are_refused_before_any_run() {
     let bench = Bench::new();

@@ -118,10 +118,12 @@ impl Examination<'_, '_> {
         stability: &Stability,
     ) -> Result<Proposal, ExamineError> {
         let mut plans: Vec<(f64, f64, Coupling)> = Vec::new();
+        let mut is_spent = false;
         let given = (!candidates.is_empty()).then_some(0);
         for index in finalists.iter().copied().chain(given) {
             let candidate = &mut candidates[index];
-            let Some((factor, cost)) = self.factor_for(wanted, candidate, stability)? else {
+            let found = self.factor_for(wanted, candidate, stability, &mut is_spent)?;
+            let Some((factor, cost)) = found else {
                 continue;
             };
             plans.push((cost, factor, candidate.coupling.clone()));
@@ -129,10 +131,13 @@ impl Examination<'_, '_> {
         plans.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, factor, coupling) in plans {
             let system = coupling.applied(&self.given);
-            if self.stability(&system, factor, false)?.is_stable != Some(true) {
+            let is_stable = self.stability(&system, factor, false)?.is_stable;
+            is_spent |= is_stable.is_none();
+            if is_stable != Some(true) {
                 continue;
             }
             let Some(steps) = self.verified_steps(&coupling) else {
+                is_spent = true;
                 continue;
             };
             let found = verify(
@@ -145,7 +150,10 @@ impl Examination<'_, '_> {
             let verification = match found {
                 Ok(verification) => verification,
                 Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
-                Err(_) => continue,
+                Err(failure) => {
+                    is_spent |= matches!(failure, ProbeFailure::Spent);
+                    continue;
+                }
             };
             if verification.proposed > wanted {
                 continue;
@@ -158,19 +166,27 @@ impl Examination<'_, '_> {
                 verification: Some(verification),
             });
         }
-        let reason = "nothing was found that has the wanted error";
+        let reason = match is_spent {
+            true => {
+                "there are no steps or no time left to verify another macro-step for the wanted error: give more by \
+                 --probe-steps or --time-limit"
+            }
+            false => "nothing was found that has the wanted error",
+        };
         Ok(Proposal {
             reason: reason.to_owned(),
             ..self.unchanged(stability)
         })
     }
 
-    /// The macro-step of a candidate for a wanted error, over that of the system, and its cost.
+    /// The macro-step of a candidate for a wanted error, over that of the system, and its cost; `is_spent` where no run is
+    /// left to find it.
     fn factor_for(
         &mut self,
         wanted: f64,
         candidate: &mut Candidate,
         stability: &Stability,
+        is_spent: &mut bool,
     ) -> Result<Option<(f64, f64)>, ExamineError> {
         let (Some(error), Some(steps)) = (candidate.relative_error, candidate.unit_steps) else {
             return Ok(None);
@@ -179,7 +195,10 @@ impl Examination<'_, '_> {
         let half = match self.prober.run(&system, 0.5, 2 * self.points, None) {
             Ok(half) => half,
             Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
-            Err(_) => return Ok(None),
+            Err(failure) => {
+                *is_spent |= matches!(failure, ProbeFailure::Spent);
+                return Ok(None);
+            }
         };
         let Some(courses) = &self.courses else {
             return Ok(None);
