@@ -29,7 +29,10 @@ impl Served {
     }
 
     fn of(mut command: std::process::Command) -> Self {
+        // It is killed in the end, and leaves its temporary folder behind.
+        let folder = command.get_current_dir().unwrap().to_owned();
         let mut process = command
+            .env("TMPDIR", folder)
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
