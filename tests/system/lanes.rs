@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gyrator::observer::{ObserverError, StopRequest};
+use gyrator::observer::{ObserverError, OutputPoint, StopRequest};
 use gyrator::system::FmuCache;
-use gyrator::{Observer, Run, RunOptions, System, View};
+use gyrator::{Observer, Recorder, Run, RunOptions, System, View};
 use gyrator_system::toml_file;
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
@@ -382,4 +382,88 @@ fn an_observer_that_can_miss_points_sees_those_that_it_needs() {
         needed.into_iter().all(|pair| pair[1] == pair[0] + 1),
         "{seen:?}"
     );
+}
+
+/// Looks at outputs alone, and fails at a point.
+struct Glance {
+    fails_at: u64,
+    /// Points that it saw, and those of them that it saw as a whole.
+    seen: Arc<Mutex<(Vec<u64>, usize)>>,
+}
+
+impl Glance {
+    fn see(&self, steps: u64) -> Result<(), ObserverError> {
+        self.seen.lock().unwrap().0.push(steps);
+        match steps == self.fails_at {
+            true => Err("the disk is full".into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Observer for Glance {
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+        self.seen.lock().unwrap().1 += 1;
+        self.see(view.steps).map(ControlFlow::Continue)
+    }
+
+    fn sees_outputs_alone(&self) -> bool {
+        true
+    }
+
+    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
+        self.see(point.steps)
+    }
+}
+
+#[test]
+fn an_observer_of_outputs_sees_each_point_once_and_ends_the_run_where_it_fails() {
+    let copies = Copies::new();
+    for fails_at in [77, u64::MAX] {
+        let seen = Arc::default();
+        let mut run = start(copies.faulty(1, "none", "do_step", 0.0), Way::InARow);
+        run.observe(Glance {
+            fails_at,
+            seen: Arc::clone(&seen),
+        })
+        .unwrap();
+        let last = fails_at.min(u64::from(STEPS));
+        match run.run() {
+            Ok(report) => assert_eq!(report.steps, last),
+            Err(error) => assert_eq!(error.to_string(), "the disk is full"),
+        }
+        assert_eq!((run.report().steps, run.has_ended()), (last, true));
+        let (points, views) = &*seen.lock().unwrap();
+        assert_eq!(*points, (1..=last).collect::<Vec<_>>());
+        // The first macro-steps are made one by one.
+        assert!(points.len() > views + 20, "{views} of them as a whole");
+    }
+}
+
+#[test]
+fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
+    let copies = Copies::new();
+    let recorded = |way, fault, patterns: [&str; 2], interval| {
+        let mut run = start(copies.faulty(3, fault, "do_step", 1.234), way);
+        let (recorder, rows) = Recorder::memory();
+        let recorder = recorder.variables(patterns).interval(interval);
+        run.observe(recorder).unwrap();
+        let ended = course(run, way);
+        let rows = rows.take();
+        let bits =
+            |values: &[f64]| -> Vec<u64> { values.iter().map(|value| value.to_bits()).collect() };
+        let names = rows.columns.iter().map(|column| column.column.name.clone());
+        let columns = names.map(|name| bits(rows.reals(&name).unwrap()));
+        let columns: Vec<Vec<u64>> = std::iter::once(bits(&rows.time)).chain(columns).collect();
+        (columns, ended)
+    };
+    let chosen = [["*.x", "*.v"], ["bad.y", "motion2.v"], ["*", "*"]];
+    for fault in ["none", "error", "finish"] {
+        for (patterns, interval) in [(chosen[0], H), (chosen[1], 7.0 * H), (chosen[2], H)] {
+            let in_a_row = recorded(Way::InARow, fault, patterns, interval);
+            assert!(in_a_row.0[0].len() > 17, "{fault}");
+            let one_by_one = recorded(Way::OneByOne, fault, patterns, interval);
+            assert!(in_a_row == one_by_one, "{fault} {patterns:?} {interval}");
+        }
+    }
 }

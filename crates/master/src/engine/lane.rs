@@ -38,13 +38,13 @@ pub(super) fn step_in_lane(state: &mut SystemState, step: &Step) -> Result<bool,
     Ok(true)
 }
 
-/// Makes the macro-steps that `next` gives from the number of those made before. Their outputs are in the rows of the lane;
+/// Makes the macro-steps that `next` gives from the rows of those made before. Their outputs are in the rows of the lane;
 /// those of the last one are published. Ends where an output is not finite, if it `checks`. `None` where no call was made.
 #[inline(always)]
 pub(crate) fn steps_in_a_row(
     state: &mut SystemState,
     checks: bool,
-    mut next: impl FnMut(usize) -> Option<Step>,
+    mut next: impl FnMut(&Rows) -> Option<Step>,
 ) -> Option<Ended> {
     let SystemState {
         units,
@@ -66,7 +66,7 @@ pub(crate) fn steps_in_a_row(
     let most = rows.most_steps();
     let mut ended = Ended::Well;
     while rows.steps() < most
-        && let Some(step) = next(rows.steps())
+        && let Some(step) = next(rows)
     {
         let (before, after) = rows.last_and_next();
         let times = (step.time, step.size);

@@ -1,13 +1,16 @@
-//! Macro-steps in a row, while nothing looks between them.
+//! Macro-steps in a row, while nothing but outputs is looked at between them.
 
 use super::ending::is_interrupted;
-use super::{Observing, Run, account, fail_by, reach_point};
+use super::{Observing, Run, account, fail, fail_by, reach_point};
 use crate::dispatch::Dispatch;
 use crate::engine::lane;
 use crate::fault::RunError;
 use crate::ledger::Powers;
+use crate::observer::{ObserverError, OutputPoint};
 use crate::profile::Unprofiled;
+use crate::rows::Rows;
 use crate::state::Together;
+use crate::step::Step;
 
 /// The last macro-steps of a run are made one by one: its trials begin with the last but one.
 const STEPS_AT_END: u64 = 3;
@@ -33,12 +36,14 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         observers,
         ..
     } = run;
-    let next = |made: usize| {
+    let mut seen = Ok(());
+    let next = |rows: &Rows| {
+        let made = rows.steps();
         let step = timeline.step_after(made as u64);
         if made == 0 {
             return Some(step);
         }
-        if made as u64 == most || step.time >= until || !can_all_miss_a_point(observers) {
+        if made as u64 == most || step.time >= until || !are_outputs_enough(observers) {
             return None;
         }
         if let Some(tracker) = tracker {
@@ -47,7 +52,8 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         if is_interrupted(interrupt.as_deref()) {
             return None;
         }
-        Some(step)
+        seen = show_outputs(observers, &step, rows.after(made));
+        seen.is_ok().then_some(step)
     };
     let Some(ended) = lane::steps_in_a_row(state, true, next) else {
         return Ok(false);
@@ -67,21 +73,50 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         account(run, &step, true);
         run.timeline.advance(&step);
     }
+    if let Err(error) = seen {
+        return Err(fail(run, RunError::Observer(error)));
+    }
     reach_point(run, &mut Unprofiled)?;
     Ok(true)
 }
 
+/// Whether each observer can miss the next point, or looks at outputs alone.
 #[inline(always)]
-fn can_all_miss_a_point(observers: &[Observing]) -> bool {
-    let mut observers = observers.iter();
-    observers
-        .all(|Observing { observer, watched }| watched.is_empty() && observer.can_miss_a_point())
+fn are_outputs_enough(observers: &[Observing]) -> bool {
+    observers.iter().all(|Observing { observer, watched }| {
+        watched.is_empty() && (observer.sees_outputs_alone() || observer.can_miss_a_point())
+    })
+}
+
+/// Shows the outputs before a macro-step to all that look at them alone.
+///
+/// # Errors
+/// The first error of an observer.
+#[inline(always)]
+fn show_outputs(
+    observers: &mut [Observing],
+    next: &Step,
+    reals: &[f64],
+) -> Result<(), ObserverError> {
+    let point = OutputPoint {
+        time: next.time,
+        steps: next.index,
+        reals,
+    };
+    let mut outcome = Ok(());
+    for Observing { observer, .. } in observers {
+        if observer.sees_outputs_alone() {
+            let seen = observer.outputs(&point);
+            outcome = outcome.and(seen);
+        }
+    }
+    outcome
 }
 
 /// How many macro-steps may be made in a row now.
 #[inline(always)]
 fn most_steps(run: &Run) -> u64 {
-    let looks_between = !can_all_miss_a_point(&run.observers)
+    let looks_between = !are_outputs_enough(&run.observers)
         || run.acts.is_some()
         || run.checkpoint.is_some()
         || run.audit.is_needed()
