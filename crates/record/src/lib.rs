@@ -32,6 +32,8 @@ mod memory_sink;
 mod parquet_writer;
 mod part_file;
 mod queued_sink;
+#[cfg(feature = "parquet")]
+mod real_pages;
 mod result_file;
 mod row_buffer;
 mod row_encoding;

@@ -1,7 +1,7 @@
 //! Tables as Parquet files.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
@@ -13,7 +13,11 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
 use crate::columnar::{self, CellValues, Cells, ColumnarWriter, TableHead};
+use crate::real_pages::RealPages;
 use crate::sink::{Column, ColumnType};
+
+/// Bytes that are collected before they go to the operating system.
+const BLOCK: usize = 256 * 1024;
 
 /// Writes a table as a Parquet file: a column a column, reals as streams of their first bytes, of their second bytes and so
 /// on (`BYTE_STREAM_SPLIT`), of which Snappy then makes much less. The units are in the
@@ -22,7 +26,8 @@ use crate::sink::{Column, ColumnType};
 ///
 /// A Parquet file can be read once it is finished, not before.
 pub struct ParquetWriter<W: Write + Send> {
-    writer: SerializedFileWriter<W>,
+    writer: SerializedFileWriter<BufWriter<W>>,
+    pages: RealPages,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
@@ -79,10 +84,12 @@ impl<W: Write + Send> ParquetWriter<W> {
                 ColumnType::String => properties.set_column_dictionary_enabled(path, true),
             };
         }
+        let output = BufWriter::with_capacity(BLOCK, output);
         let writer =
             SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties.build()));
         Ok(Self {
             writer: writer.map_err(io_error)?,
+            pages: RealPages::new(),
         })
     }
 
@@ -93,8 +100,18 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// The error of the operating system.
     pub fn write(&mut self, columns: &[Cells]) -> io::Result<()> {
+        let descriptions = self.writer.schema_descr().columns().to_vec();
         let mut group = self.writer.next_row_group().map_err(io_error)?;
-        for cells in columns {
+        for (cells, description) in columns.iter().zip(descriptions) {
+            if let CellValues::Real(values) = cells.values()
+                && description.max_def_level() == 0
+                && !values.is_empty()
+            {
+                let chunk = self.pages.chunk(description, values);
+                let appended = chunk.and_then(|(bytes, facts)| group.append_column(&bytes, facts));
+                appended.map_err(io_error)?;
+                continue;
+            }
             let Some(column) = group.next_column().map_err(io_error)? else {
                 break;
             };
@@ -120,7 +137,8 @@ impl<W: Write + Send> ParquetWriter<W> {
     ///
     /// The error of the operating system.
     pub fn finish(self) -> io::Result<W> {
-        self.writer.into_inner().map_err(io_error)
+        let output = self.writer.into_inner().map_err(io_error)?;
+        output.into_inner().map_err(IntoInnerError::into_error)
     }
 }
 
