@@ -10,8 +10,10 @@ import os
 import shutil
 import subprocess
 import zipfile
+import zlib
 from pathlib import Path
 
+import deflate
 import maturin
 from maturin import (  # noqa: F401
     get_requires_for_build_editable,
@@ -51,13 +53,27 @@ def build_program():
 
 
 def compress(wheel):
-    """Compresses a wheel as well as its format allows: that is 3 % less than maturin does."""
+    """Compresses a wheel as well as its format allows: libdeflate makes it 6 % smaller than maturin does.
+
+    `zipfile` has no other deflate than that of zlib, so that it stores what is compressed, and the header says so afterwards.
+    """
     larger = wheel.with_suffix(".larger")
     wheel.rename(larger)
     with zipfile.ZipFile(larger) as given, zipfile.ZipFile(wheel, "w") as smaller:
         for entry in given.infolist():
-            smaller.writestr(entry, given.read(entry), zipfile.ZIP_DEFLATED, compresslevel=9)
+            content = given.read(entry)
+            entry.compress_type = zipfile.ZIP_STORED
+            smaller.writestr(entry, deflate.deflate_compress(content, 12))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.file_size, entry.CRC = len(content), zlib.crc32(content)
+            smaller.fp.seek(entry.header_offset)
+            smaller.fp.write(entry.FileHeader(zip64=False))
+            smaller.fp.seek(smaller.start_dir)
     larger.unlink()
+    with zipfile.ZipFile(wheel) as made:
+        damaged = made.testzip()
+    if damaged:
+        raise RuntimeError(f"{damaged} in {wheel.name} is damaged")
 
 
 def build_wheel(wheel_directory, *arguments, **options):
