@@ -334,6 +334,73 @@ fn points_are_tracked_and_interruptions_heard_between_macro_steps_in_a_row() {
     assert_eq!(*points, expected);
 }
 
+/// Inputs that are predicted.
+fn followed(mut system: System) -> System {
+    system.extrapolation("auto");
+    system
+}
+
+/// Pairs of oscillators without bonds; one input of each is converted, and one of all is held.
+fn converted(copies: &Copies, extrapolation: &str) -> System {
+    let motion = copies.fmu("OscillatorMotion");
+    let mut text = String::new();
+    for pair in 0..3 {
+        let _ = write!(
+            text,
+            "[components.a{pair}]\nfmu = {motion:?}\nstart_values = {{ k = {}.0 }}\n[components.b{pair}]\nfmu = {motion:?}\n\
+             [[connections]]\nfrom = \"a{pair}.x\"\nto = \"b{pair}.f\"\ngain = 0.5\noffset = 0.1\n\
+             [[connections]]\nfrom = \"b{pair}.v\"\nto = \"a{pair}.f\"\n",
+            10 + 90 * pair
+        );
+    }
+    let mut system = system_of(&text);
+    system.extrapolation(extrapolation);
+    system.component("a1").unwrap().extrapolation("hold");
+    system
+}
+
+#[test]
+fn predictions_in_a_row_are_the_same_to_the_last_bit() {
+    let copies = Copies::new();
+    for pairs in [1, 2, 7] {
+        expect_rows(followed(copies.bonds(pairs)));
+        let text = expect_one_course(|| followed(copies.bonds(pairs)));
+        assert!(text.contains("stop-time 300 "), "{text}");
+    }
+    for extrapolation in ["auto", "hold"] {
+        expect_rows(converted(&copies, extrapolation));
+        let text = expect_one_course(|| converted(&copies, extrapolation));
+        assert!(text.contains("stop-time 300 "), "{text}");
+    }
+}
+
+#[test]
+fn a_fault_after_predictions_has_the_effect_that_it_has_alone() {
+    let copies = Copies::new();
+    for (fault, function) in [
+        ("error", "do_step"),
+        ("discard_once", "do_step"),
+        ("error", "get"),
+        ("nan", "do_step"),
+        ("finish", "do_step"),
+    ] {
+        for time in [H, 1.5, 2.98] {
+            expect_one_course(|| followed(copies.faulty(2, fault, function, time)));
+        }
+    }
+}
+
+#[test]
+fn predictions_in_a_row_allocate_nothing() {
+    let copies = Copies::new();
+    let mut run = start(converted(&copies, "auto"), Way::InARow);
+    run.run_until(50.0 * H).unwrap();
+    let counted = allocation_counter::measure(|| {
+        run.run_until(290.0 * H).unwrap();
+    });
+    assert_eq!(counted.count_total, 0, "{counted:?}");
+}
+
 #[test]
 fn macro_steps_in_a_row_allocate_nothing() {
     let copies = Copies::new();
@@ -419,9 +486,11 @@ impl Observer for Glance {
 #[test]
 fn an_observer_of_outputs_sees_each_point_once_and_ends_the_run_where_it_fails() {
     let copies = Copies::new();
-    for fails_at in [77, u64::MAX] {
+    let courses: [fn(System) -> System; 2] = [|held| held, followed];
+    for (course, fails_at) in [(0, 77), (0, u64::MAX), (1, 77), (1, u64::MAX)] {
         let seen = Arc::default();
-        let mut run = start(copies.faulty(1, "none", "do_step", 0.0), Way::InARow);
+        let system = courses[course](copies.faulty(1, "none", "do_step", 0.0));
+        let mut run = start(system, Way::InARow);
         run.observe(Glance {
             fails_at,
             seen: Arc::clone(&seen),
@@ -443,8 +512,10 @@ fn an_observer_of_outputs_sees_each_point_once_and_ends_the_run_where_it_fails()
 #[test]
 fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
     let copies = Copies::new();
-    let recorded = |way, fault, patterns: [&str; 2], interval| {
-        let mut run = start(copies.faulty(3, fault, "do_step", 1.234), way);
+    let courses: [fn(System) -> System; 2] = [|held| held, followed];
+    let recorded = |way, fault, follow: usize, patterns: [&str; 2], interval| {
+        let system = courses[follow](copies.faulty(3, fault, "do_step", 1.234));
+        let mut run = start(system, way);
         let (recorder, rows) = Recorder::memory();
         let recorder = recorder.variables(patterns).interval(interval);
         run.observe(recorder).unwrap();
@@ -458,12 +529,14 @@ fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
         (columns, ended)
     };
     let chosen = [["*.x", "*.v"], ["bad.y", "motion2.v"], ["*", "*"]];
-    for fault in ["none", "error", "finish"] {
+    for fault in ["none", "error", "finish", "nan"] {
         for (patterns, interval) in [(chosen[0], H), (chosen[1], 7.0 * H), (chosen[2], H)] {
-            let in_a_row = recorded(Way::InARow, fault, patterns, interval);
-            assert!(in_a_row.0[0].len() > 17, "{fault}");
-            let one_by_one = recorded(Way::OneByOne, fault, patterns, interval);
-            assert!(in_a_row == one_by_one, "{fault} {patterns:?} {interval}");
+            for follow in [0, 1] {
+                let in_a_row = recorded(Way::InARow, fault, follow, patterns, interval);
+                assert!(in_a_row.0[0].len() > 17, "{fault}");
+                let one_by_one = recorded(Way::OneByOne, fault, follow, patterns, interval);
+                assert!(in_a_row == one_by_one, "{fault} {patterns:?} {interval}");
+            }
         }
     }
 }

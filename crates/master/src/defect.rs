@@ -12,7 +12,7 @@ use crate::extremes::{greater, less};
 use crate::inner_steps::InnerSteps;
 use crate::rows::Rows;
 use crate::single_steps::SingleSteps;
-use crate::state::{Courses, SystemState, input_at_start};
+use crate::state::{Courses, InputsInARow, SystemState, input_at_start};
 use crate::state_stream::stored;
 use crate::step::Step;
 
@@ -235,6 +235,39 @@ impl Loops for Observation<'_> {
     }
 }
 
+/// As [`Observation`], with the values that inputs had, which were held.
+struct ObservationOfUsed<'a> {
+    groups: &'a mut [Group],
+    connections: usize,
+    inputs: &'a InputsInARow,
+    steps: usize,
+    length: f64,
+}
+
+impl Loops for ObservationOfUsed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let (whole, rest) = (self.connections / LANES, self.connections % LANES);
+        for (index, group) in self.groups.iter_mut().enumerate() {
+            // Registers.
+            let mut sums = *group;
+            for step in 0..self.steps {
+                let (used, given) = self.inputs.used_and_given(step, index);
+                if index < whole {
+                    sums.add(used, given, self.length);
+                    continue;
+                }
+                for lane in 0..rest {
+                    sums.add_one(lane, used[lane], used[lane], given[lane], self.length);
+                }
+            }
+            *group = sums;
+        }
+    }
+}
+
 impl Defects {
     pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
         let connections = state.courses.inputs.len();
@@ -303,6 +336,20 @@ impl Defects {
             groups: &mut self.groups,
             rows,
             sources,
+            length,
+        });
+    }
+
+    /// As [`observe_rows`](Self::observe_rows) where inputs are no copies.
+    pub(crate) fn observe_used(&mut self, inputs: &InputsInARow, steps: usize, length: f64) {
+        for _ in 0..steps {
+            self.time += length;
+        }
+        with_wide_registers(ObservationOfUsed {
+            groups: &mut self.groups,
+            connections: self.connections,
+            inputs,
+            steps,
             length,
         });
     }

@@ -19,7 +19,13 @@ pub(crate) struct Rows {
 impl Rows {
     /// Room for rows of so many outputs.
     pub(crate) fn new(width: usize) -> Self {
-        let most = (MOST_VALUES / width.max(1)).clamp(1, MOST_STEPS);
+        Self::beside(width, 0)
+    }
+
+    /// Room for rows of so many values, beside other rows of which each macro-step has `others` values together.
+    pub(crate) fn beside(width: usize, others: usize) -> Self {
+        let all = (width + others).max(1);
+        let most = (MOST_VALUES / all).clamp(1, MOST_STEPS);
         // As many as the others in each part of the most.
         let steps = MOST_STEPS.div_ceil(MOST_STEPS.div_ceil(most));
         Self {
@@ -54,6 +60,12 @@ impl Rows {
         let begin = self.steps * self.width;
         let (last, next) = self.values[begin..begin + 2 * self.width].split_at_mut(self.width);
         (last, next)
+    }
+
+    /// The row after so many of the macro-steps.
+    #[inline(always)]
+    pub(crate) fn after_mut(&mut self, steps: usize) -> &mut [f64] {
+        &mut self.values[steps * self.width..][..self.width]
     }
 
     /// The row in the room after the last one is complete.

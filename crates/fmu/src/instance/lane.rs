@@ -202,12 +202,10 @@ impl Held<'_> {
         &mut self,
         before: &[f64],
         after: &mut [f64],
-        (time, size): (f64, f64),
+        times: (f64, f64),
     ) -> Result<(), Interruption> {
         let lane = &mut *self.lane;
-        let outputs = lane.outputs.len();
-        assert!(before.len() == outputs && after.len() == outputs);
-        assert!(size > 0.0 && (time + size).is_finite());
+        assert!(before.len() == lane.outputs.len());
         for (input, source) in &lane.gathered {
             // SAFETY: `new` has seen that all sources are below the number of outputs.
             let value = unsafe { *before.get_unchecked(*source as usize) };
@@ -215,21 +213,63 @@ impl Held<'_> {
             let input = unsafe { lane.values.get_unchecked_mut(*input as usize) };
             *input = value;
         }
+        let (before, values) = (before.as_ptr(), lane.values.as_ptr());
+        let given = |record: &Record| match record.source {
+            GATHERED => values.wrapping_add(record.first_input as usize),
+            source => before.wrapping_add(source as usize),
+        };
+        // SAFETY: the values are as many as all inputs, and where there is a source, it and those of the other inputs are outputs.
+        unsafe { lane.step(given, after, times) }
+    }
+
+    /// As [`step`](Self::step), with these values of all inputs, which follow each other in the order of the instances.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    ///
+    /// # Panics
+    /// As [`step`](Self::step).
+    #[inline]
+    pub fn step_with(
+        &mut self,
+        values: &[f64],
+        after: &mut [f64],
+        times: (f64, f64),
+    ) -> Result<(), Interruption> {
+        let lane = &mut *self.lane;
+        assert!(values.len() >= lane.inputs.len());
+        let values = values.as_ptr();
+        let given = |record: &Record| values.wrapping_add(record.first_input as usize);
+        // SAFETY: the values are as many as all inputs.
+        unsafe { lane.step(given, after, times) }
+    }
+}
+
+impl Lane {
+    /// Makes a step of all instances, whose inputs are `given`.
+    ///
+    /// # Safety
+    /// From each pointer on, as many values can be read as the instance has inputs.
+    #[inline(always)]
+    unsafe fn step(
+        &mut self,
+        given: impl Fn(&Record) -> *const f64,
+        after: &mut [f64],
+        (time, size): (f64, f64),
+    ) -> Result<(), Interruption> {
+        let lane = self;
+        assert!(after.len() == lane.outputs.len());
+        assert!(size > 0.0 && (time + size).is_finite());
         lane.cursor.set_time(time);
         lane.steps = lane.steps.wrapping_add(1);
-        let (before, values) = (before.as_ptr(), lane.values.as_ptr());
         let (inputs, outputs) = (lane.inputs.as_ptr(), lane.outputs.as_ptr());
         let after = after.as_mut_ptr();
         let set = |record: &Record| {
-            let first = record.first_input as usize;
-            let given = match record.source {
-                GATHERED => values.wrapping_add(first),
-                source => before.wrapping_add(source as usize),
-            };
-            let refs = inputs.wrapping_add(first);
+            let refs = inputs.wrapping_add(record.first_input as usize);
+            let count = record.inputs as usize;
             // SAFETY: `hold` has seen the component alive and between two steps; the counts of all records add up to the
-            // lengths of the lists, and where there is a source, it and those of the other inputs are outputs.
-            unsafe { (record.set_real)(record.component, refs, record.inputs as usize, given) }
+            // lengths of the lists, and the caller gives as many values.
+            unsafe { (record.set_real)(record.component, refs, count, given(record)) }
         };
         lane.each(Function::SetReal, set, || true)?;
         lane.compare_float_control(Function::SetReal)?;
@@ -255,9 +295,7 @@ impl Held<'_> {
         lane.cursor.rest();
         Ok(())
     }
-}
 
-impl Lane {
     /// Calls a function of each instance, and asks after each call whether it `is_well`.
     #[inline(always)]
     fn each(

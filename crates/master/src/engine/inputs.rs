@@ -81,7 +81,15 @@ pub(crate) fn give_signals(
     Ok(())
 }
 
-/// Prepares and gives the inputs of all components where each is a plain copy.
+/// Prepares the courses of all inputs over a step of this length, s, which starts `now`, s since the start.
+#[inline]
+pub(crate) fn prepare_all(courses: &mut Courses, signals: &Signals, length: f64, now: f64) {
+    for (value, input) in courses.values.iter_mut().zip(&mut courses.inputs) {
+        *value = input.prepare(&signals.reals, now, length);
+    }
+}
+
+/// Prepares and gives the inputs of all components where each has one value over the macro-step.
 #[inline(always)]
 pub(crate) fn feed_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     let SystemState {
@@ -92,14 +100,20 @@ pub(crate) fn feed_straight(state: &mut SystemState, step: &Step) -> Result<(), 
         counters,
         ..
     } = state;
+    if !units.uniform {
+        let now = graph.clock.duration(step.from);
+        prepare_all(courses, signals, step.size, now);
+    }
     // Slices, so that their places are not read again after each store.
     let (members, values, reals) = (
         &mut units.members[..],
         &mut courses.values[..],
         &signals.reals[..],
     );
-    for (value, source) in values.iter_mut().zip(&*courses.sources) {
-        *value = reals[*source as usize];
+    if units.uniform {
+        for (value, source) in values.iter_mut().zip(&*courses.sources) {
+            *value = reals[*source as usize];
+        }
     }
     counters.set_calls += members.len() as u64;
     for (component, member) in members.iter_mut().enumerate() {

@@ -25,7 +25,7 @@ pub(crate) use scenario::{
 };
 
 use crate::plan::{Effect, Operation, StepPlan};
-use crate::state::{Member, SystemState};
+use crate::state::{InputCourse, Member, SystemState};
 use crate::unit::{UnitResult, Value};
 
 /// Prepares the state for its run by `plan`: sources of slopes, traces, interface models, the courses that the plan
@@ -74,9 +74,11 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
     for member in &mut units.members {
         member.select_way_of_giving(&courses.inputs[member.inputs.clone()]);
     }
-    units.uniform = !units.replaces_courses
+    units.straight = !units.replaces_courses
         && graph.interface_models.is_empty()
-        && units.members.iter().all(Member::runs_straight);
+        && units.members.iter().all(Member::runs_straight)
+        && courses.inputs.iter().all(InputCourse::is_alone);
+    units.uniform = units.straight && courses.inputs.iter().all(InputCourse::is_plain_copy);
     courses.all_hold = courses
         .inputs
         .iter()

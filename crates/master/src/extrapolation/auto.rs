@@ -18,7 +18,7 @@
 //! to show first. The implicit Euler method looks as the semi-implicit one does, and gets held values, too.
 
 use super::history::History;
-use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
+use super::{EvenSteps, Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::Entry;
 use crate::state_stream::{StateStream, Stored, stored};
@@ -167,7 +167,7 @@ impl Spacing {
     }
 
     fn is_equal(&self, span: f64) -> bool {
-        (self.span - span).abs() <= EQUAL_SPANS * span
+        EvenSteps::are_equal(self.span, span)
     }
 }
 
@@ -176,16 +176,16 @@ const KEPT_CHANGES: usize = 4;
 
 /// Share of the past that the averages keep at each value. Measured on random oscillators: 0.5 to 0.7 have
 /// the least errors; with 0.9 a degree that has begun to ring is kept too long.
-const MEMORY: f64 = 0.6;
+pub(super) const MEMORY: f64 = 0.6;
 /// A higher degree is selected if its squared error is less than this share of the present one's. Measured as
 /// [`MEMORY`]: 0.5 costs accuracy. The hysteresis keeps noise from moving the degree, and low degrees are the stable ones.
-const GAIN: f64 = 0.9;
+pub(super) const GAIN: f64 = 0.9;
 /// The missed impulse is made up for where the line misses the third value by less than this share of what hold does:
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
 
 /// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
-const EQUAL_SPANS: f64 = 1e-9;
+pub(super) const EQUAL_SPANS: f64 = 1e-9;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
@@ -460,6 +460,34 @@ impl Extrapolation for Auto {
             let [middle, ..] = Means::moments(count);
             self.owed = (surplus + middle * (newest.value - first), newest.time);
         }
+    }
+
+    fn even_steps(&self, now: f64) -> Option<EvenSteps> {
+        let is_steady = self.follows == 0
+            && self.spacing.equal == 3
+            && self.opening.steps >= OPENING
+            && self.owed.1 != now
+            && self
+                .history
+                .newest()
+                .is_some_and(|newest| newest.time == now)
+            && self.errors.iter().all(|error| !error.is_nan());
+        is_steady.then_some(EvenSteps {
+            span: self.spacing.span,
+            differences: self.spacing.differences,
+            errors: self.errors,
+            order: self.order,
+            last_error: self.last_error,
+            weights: self.means.of_differences,
+        })
+    }
+
+    fn resume(&mut self, steps: &EvenSteps, samples: &[Sample]) {
+        for sample in samples {
+            self.history.push(*sample);
+        }
+        (self.spacing.span, self.spacing.differences) = (steps.span, steps.differences);
+        (self.errors, self.last_error) = (steps.errors, steps.last_error);
     }
 
     fn order(&self) -> usize {

@@ -14,10 +14,12 @@ impl History {
     pub(super) fn push(&mut self, sample: Sample) -> bool {
         let is_new = self.filled == 0 || sample.time > self.samples[0].time;
         if is_new {
-            self.samples.rotate_right(1);
+            let [newest, second, third, _] = self.samples;
+            self.samples = [sample, newest, second, third];
             self.filled = (self.filled + 1).min(self.samples.len());
+        } else {
+            self.samples[0] = sample;
         }
-        self.samples[0] = sample;
         is_new
     }
 

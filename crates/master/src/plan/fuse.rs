@@ -3,10 +3,10 @@ use super::operation::{Operation, Selection};
 use crate::state::SystemState;
 use crate::step::Phase;
 
-/// Puts one operation in place of those that stand together for units whose inputs are all copies of outputs and which
-/// step with the macro-step: their phases run straight through the arrays, and ask nothing for a unit.
+/// Puts one operation in place of those that stand together for units whose inputs have one value each over a macro-step, with which
+/// they step: their phases run straight through the arrays, and ask nothing for a unit.
 pub(super) fn fuse(operations: Vec<Operation>, state: &SystemState) -> Vec<Operation> {
-    if !state.units.uniform {
+    if !state.units.straight {
         return operations;
     }
     let count = state.units.members.len();

@@ -62,7 +62,7 @@ pub(crate) enum Operation {
         test: usize,
         body: Vec<Operation>,
     },
-    /// `Prepare` and `Give` of all components, whose inputs are copies of outputs.
+    /// `Prepare` and `Give` of all components, whose inputs have one value each over the macro-step.
     Feed,
     /// `Feed`, `Step` and `Read` of all components; with `Check` behind them where it `checks`.
     Lane { checks: bool },

@@ -294,9 +294,9 @@ impl Words<'_> {
                     all()
                 )
             }
-            Operation::Feed => format!("copies outputs to the inputs of {} and sets them", all()),
+            Operation::Feed => format!("prepares the inputs of {} and sets them", all()),
             Operation::Lane { checks } => format!(
-                "{}: copies outputs to inputs and sets them, steps, reads and publishes outputs{}",
+                "{}: prepares inputs and sets them, steps, reads and publishes outputs{}",
                 all(),
                 if *checks {
                     ", checks that they are finite"

@@ -1,15 +1,18 @@
 //! Macro-steps in a row, while nothing but outputs is looked at between them.
 
+use std::sync::atomic::AtomicBool;
+
 use super::ending::is_interrupted;
-use super::{Observing, Run, account, fail, fail_by, reach_point};
+use super::timeline::Timeline;
+use super::{Observing, Run, Tracker, account, fail, fail_by, reach_point};
 use crate::dispatch::Dispatch;
-use crate::engine::lane;
-use crate::fault::RunError;
+use crate::engine::lane::{self, Between, Ended};
+use crate::engine::outputs;
+use crate::fault::{Fault, RunError};
 use crate::ledger::Powers;
 use crate::observer::{ObserverError, OutputPoint};
 use crate::profile::Unprofiled;
-use crate::rows::Rows;
-use crate::state::Together;
+use crate::state::{SystemState, Together};
 use crate::step::Step;
 
 /// The last macro-steps of a run are made one by one: its trials begin with the last but one.
@@ -36,35 +39,33 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
         observers,
         ..
     } = run;
-    let mut seen = Ok(());
-    let next = |rows: &Rows| {
-        let made = rows.steps();
-        let step = timeline.step_after(made as u64);
-        if made == 0 {
-            return Some(step);
-        }
-        if made as u64 == most || step.time >= until || !are_outputs_enough(observers) {
-            return None;
-        }
-        if let Some(tracker) = tracker {
-            tracker(step.time, step.index);
-        }
-        if is_interrupted(interrupt.as_deref()) {
-            return None;
-        }
-        seen = show_outputs(observers, &step, rows.after(made));
-        seen.is_ok().then_some(step)
+    let mut looking = Looking {
+        timeline,
+        most,
+        until,
+        interrupt: interrupt.as_deref(),
+        tracker: tracker.as_mut(),
+        observers,
+        seen: Ok(()),
     };
-    let Some(ended) = lane::steps_in_a_row(state, true, next) else {
+    let ended = lane::steps_in_a_row(state, &mut looking);
+    let seen = looking.seen;
+    let Some(ended) = ended else {
         return Ok(false);
     };
     // First, since an interrupted call may have left other control words of the floating-point unit.
     let last = ended.step();
-    let completed = lane::complete(&mut run.state, ended);
+    let was_read = matches!(ended, Ended::NotFinite(_));
+    let mut completed = lane::complete(&mut run.state, ended);
+    if let Some(step) = last
+        && completed.is_ok()
+    {
+        completed = look(run, &step);
+    }
     let is_complete = last.is_some() && completed.is_ok();
     match run.ledger.takes_rows(&run.state) {
         true => account_rows(run),
-        false => account_one_by_one(run, is_complete),
+        false => account_one_by_one(run, is_complete || was_read),
     }
     if let Err(fault) = completed {
         return Err(fail_by(run, fault));
@@ -80,6 +81,25 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
     Ok(true)
 }
 
+/// Looks at the outputs after a macro-step that was completed by itself, and lets the pasts of the inputs take them.
+#[cold]
+fn look(run: &mut Run, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        courses,
+        signals,
+        ..
+    } = &mut run.state;
+    outputs::check_finite(graph, signals, step)?;
+    signals.had_event = false;
+    if !courses.all_hold {
+        let end = graph.clock.duration(step.from + step.length);
+        outputs::observe(units, signals, courses, step.index + 1, end);
+    }
+    Ok(())
+}
+
 /// Whether each observer can miss the next point, or looks at outputs alone.
 #[inline(always)]
 fn are_outputs_enough(observers: &[Observing]) -> bool {
@@ -88,29 +108,54 @@ fn are_outputs_enough(observers: &[Observing]) -> bool {
     })
 }
 
-/// Shows the outputs before a macro-step to all that look at them alone.
-///
-/// # Errors
-/// The first error of an observer.
-#[inline(always)]
-fn show_outputs(
-    observers: &mut [Observing],
-    next: &Step,
-    reals: &[f64],
-) -> Result<(), ObserverError> {
-    let point = OutputPoint {
-        time: next.time,
-        steps: next.index,
-        reals,
-    };
-    let mut outcome = Ok(());
-    for Observing { observer, .. } in observers {
-        if observer.sees_outputs_alone() {
-            let seen = observer.outputs(&point);
-            outcome = outcome.and(seen);
+/// Looks at outputs, the clock of the run and its interruption between macro-steps.
+struct Looking<'a> {
+    timeline: &'a Timeline,
+    /// Macro-steps in the row.
+    most: u64,
+    /// Time of the last communication point, s.
+    until: f64,
+    interrupt: Option<&'a AtomicBool>,
+    tracker: Option<&'a mut Tracker>,
+    observers: &'a mut [Observing],
+    /// The first error of an observer.
+    seen: Result<(), ObserverError>,
+}
+
+impl Between for Looking<'_> {
+    #[inline(always)]
+    fn next(&mut self, made: usize) -> Option<Step> {
+        let step = self.timeline.step_after(made as u64);
+        if made == 0 {
+            return Some(step);
         }
+        if made as u64 == self.most
+            || step.time >= self.until
+            || !are_outputs_enough(self.observers)
+        {
+            return None;
+        }
+        if let Some(tracker) = &mut self.tracker {
+            tracker(step.time, step.index);
+        }
+        (!is_interrupted(self.interrupt)).then_some(step)
     }
-    outcome
+
+    #[inline(always)]
+    fn show(&mut self, step: &Step, outputs: &[f64]) -> bool {
+        let point = OutputPoint {
+            time: step.time,
+            steps: step.index,
+            reals: outputs,
+        };
+        for Observing { observer, .. } in self.observers.iter_mut() {
+            if observer.sees_outputs_alone() {
+                let seen = observer.outputs(&point);
+                self.seen = std::mem::replace(&mut self.seen, Ok(())).and(seen);
+            }
+        }
+        self.seen.is_ok()
+    }
 }
 
 /// How many macro-steps may be made in a row now.
@@ -127,7 +172,7 @@ fn most_steps(run: &Run) -> u64 {
         return 0;
     }
     // The ledger looks at inputs and outputs, and at nothing that only a unit has.
-    if !run.state.units.uniform || !run.state.exchange.passes.is_empty() {
+    if !run.state.units.straight || !run.state.exchange.passes.is_empty() {
         return 0;
     }
     let dispatch = run.state.units.dispatch.as_ref();
@@ -158,8 +203,13 @@ fn account_rows(run: &mut Run) {
     };
     run.ledger.observe_rows(rows, size, &end_of, &mut look);
     alarms.pass(rows.steps() as u64);
-    run.defects
-        .observe_rows(rows, &run.state.courses.sources, size);
+    let courses = &run.state.courses;
+    match run.state.units.uniform {
+        true => run.defects.observe_rows(rows, &courses.sources, size),
+        false => run
+            .defects
+            .observe_used(&courses.in_a_row, rows.steps(), size),
+    }
     run.written = false;
     let steps = rows.steps() as u64;
     run.timeline.advance_by(steps);
@@ -168,21 +218,21 @@ fn account_rows(run: &mut Run) {
     }
 }
 
-/// As [`account_rows`] for bonds with outputs that are stale: the ledger looks at one macro-step after the other. If the macro-step after
-/// them `is_complete`, its values are those of inputs and outputs in the end.
-fn account_one_by_one(run: &mut Run, is_complete: bool) {
+/// As [`account_rows`] for bonds with outputs that are stale: the ledger looks at one macro-step after the other. If the outputs of the
+/// macro-step after them were read, its values are those of inputs and outputs in the end.
+fn account_one_by_one(run: &mut Run, was_read: bool) {
     let Together::Lane(_, rows) = &run.state.units.together else {
         return;
     };
-    let steps = rows.steps();
+    let (steps, size) = (rows.steps(), run.timeline.next_step().size);
     for row in 1..=steps {
         let step = run.timeline.step_after(0);
-        lane::show(&mut run.state, row);
+        lane::show(&mut run.state, row, step.size);
         account(run, &step, true);
         run.timeline.advance(&step);
     }
-    if is_complete {
-        lane::show(&mut run.state, steps + 1);
+    if was_read {
+        lane::show(&mut run.state, steps + 1, size);
     }
     if let Some(dispatch) = &mut run.state.units.dispatch {
         dispatch.pass(steps as u64);

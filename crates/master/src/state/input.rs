@@ -1,6 +1,6 @@
 use super::jump::JumpDetector;
 use crate::curve::Curve;
-use crate::extrapolation::{Extrapolation, Sample};
+use crate::extrapolation::{EvenSteps, Extrapolation, Sample};
 use crate::graph::{Graph, Input, Output};
 use crate::state_stream::{StateStream, Stored, stored};
 
@@ -97,6 +97,47 @@ impl InputCourse {
             && self.offset == 0.0
             && self.extrapolation.is_none()
             && !self.is_corrected
+    }
+
+    /// One value over each step is all that it needs, made of published values alone.
+    pub(crate) fn is_alone(&self) -> bool {
+        let is_replaced = self.takes_mean || self.is_led;
+        !(self.is_corrected || is_replaced || self.needs_substeps || self.comes_in_pieces)
+    }
+
+    /// The state of its prediction where it can be made together with those of other inputs, from the point `now` on, s since the start;
+    /// of its published value where it is held.
+    pub(super) fn even_steps(&self, outputs: &[f64], now: f64) -> Option<EvenSteps> {
+        match &self.extrapolation {
+            None => Some(EvenSteps::held(self.fed(outputs))),
+            Some(_) if self.is_to_forget || self.is_discrete => None,
+            Some(extrapolation) => extrapolation.even_steps(now),
+        }
+    }
+
+    /// Its detector of jumps; none where it is held.
+    pub(super) fn detector(&self) -> Option<&JumpDetector> {
+        self.extrapolation.as_ref().map(|_| &self.jumps)
+    }
+
+    /// Goes on after such predictions: from their state, with the samples that it has not observed, the last four at most.
+    pub(super) fn resume(
+        &mut self,
+        state: &EvenSteps,
+        samples: &[Sample],
+        give_back: impl FnOnce(&mut JumpDetector),
+    ) {
+        if let Some(extrapolation) = &mut self.extrapolation {
+            extrapolation.resume(state, samples);
+            give_back(&mut self.jumps);
+        }
+    }
+
+    /// It had this value over a step of this `length`, s, without additions.
+    pub(crate) fn was_given(&mut self, value: f64, length: f64) {
+        self.length = length;
+        self.conversion = (self.factor, self.offset);
+        self.curve = Curve::constant(value);
     }
 
     /// The fed value, in the input's unit.

@@ -20,8 +20,6 @@ pub(crate) struct Member {
     pub(crate) every: u64,
     /// It makes its communication step with the last macro-step of it.
     pub(crate) steps_late: bool,
-    /// Inputs are copies of outputs: no factor, curve or correction.
-    pub(crate) plain: bool,
     /// Inputs move within the step and are set at each communication step of the component.
     pub(crate) follows_curves: bool,
     takes_derivatives: u32,
@@ -68,7 +66,6 @@ impl Member {
             substeps: node.rate.substeps(),
             every: u64::from(node.rate.every()),
             steps_late: false,
-            plain: true,
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,
             derivatives: Box::default(),
@@ -96,16 +93,14 @@ impl Member {
         }
     }
 
-    /// The component has inputs and outputs, its inputs are plain copies, and it steps with the
-    /// macro-step.
+    /// The component has inputs and outputs, and steps with the macro-step, over which its inputs have one value each.
     pub(crate) fn runs_straight(&self) -> bool {
         let has_ports = !self.inputs.is_empty() && !self.outputs.is_empty();
-        has_ports && self.plain && !self.follows_curves && self.substeps == 1 && self.every == 1
+        has_ports && !self.follows_curves && self.substeps == 1 && self.every == 1
     }
 
     /// Selects how the inputs are given, once their courses have their degree.
     pub(crate) fn select_way_of_giving(&mut self, inputs: &[InputCourse]) {
-        self.plain = inputs.iter().all(InputCourse::is_plain_copy);
         self.follows_curves = inputs.iter().any(|input| input.degree > 0)
             && (self.substeps > 1 || self.takes_derivatives > 0);
         *self.derivatives = Derivatives::default();

@@ -7,6 +7,7 @@ mod algebraic_loop;
 mod corrector;
 mod held_value;
 mod input;
+mod inputs_in_a_row;
 mod interface_model;
 mod job;
 mod jump;
@@ -25,6 +26,7 @@ pub(crate) use algebraic_loop::{AlgebraicLoop, LoopMemory, LoopRecord, LoopWay};
 pub(crate) use corrector::Corrector;
 pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
+pub(crate) use inputs_in_a_row::InputsInARow;
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use job::Jobs;
 pub(crate) use member::Member;
@@ -75,6 +77,8 @@ pub(crate) struct Units {
     /// All components are fed by plain copies and make one communication step a macro-step, so the
     /// phases can run straight through the arrays.
     pub(crate) uniform: bool,
+    /// As `uniform`, with inputs that may be extrapolated: each takes one value a macro-step.
+    pub(crate) straight: bool,
     /// The method replaces courses within a macro-step.
     pub(crate) replaces_courses: bool,
     /// The macro-steps with which postponed communication steps began, by component.
@@ -104,6 +108,8 @@ pub(crate) struct Courses {
     pub(crate) slopes: Vec<f64>,
     /// Learned feed-forward, by input.
     pub(crate) feed_forward: Vec<FeedForwardSignal>,
+    /// For macro-steps in a row with inputs that are no copies.
+    pub(crate) in_a_row: InputsInARow,
 }
 
 /// Values published last.
@@ -174,6 +180,7 @@ impl SystemState {
                 slope_readers: Vec::new(),
                 slopes: vec![f64::NAN; graph.inputs.len()],
                 feed_forward: Vec::new(),
+                in_a_row: InputsInARow::default(),
             },
             signals: Signals {
                 reals: vec![0.0; graph.outputs.len()],
@@ -211,6 +218,7 @@ impl SystemState {
                 jobs: Jobs::default(),
                 overlap: false,
                 uniform: false,
+                straight: false,
                 replaces_courses: false,
                 terminated: None,
                 held: Vec::new(),

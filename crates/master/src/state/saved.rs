@@ -55,6 +55,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         jobs: _,
         overlap: _,
         uniform: _,
+        straight: _,
         replaces_courses: _,
         // Within a step only.
         iterated: _,
@@ -81,6 +82,8 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         slope_readers: _,
         // Needs steps of one size, so no step with it is made again.
         feed_forward: _,
+        // Keeps nothing from step to step.
+        in_a_row: _,
     } = courses;
     saved.inputs.clone_from(inputs);
     saved.values.clone_from(values);

@@ -43,10 +43,14 @@ impl Planned {
         &mut self.plan
     }
 
-    /// Whether a macro-step is nothing but a communication step of all components, with a look at the outputs.
+    /// Whether a macro-step is nothing but a communication step of all components, with a look at the outputs, which pasts may take.
     #[inline(always)]
     pub(super) fn is_checked_lane(&self) -> bool {
-        matches!(self.plan.operations[..], [Operation::Lane { checks: true }])
+        matches!(
+            self.plan.operations[..],
+            [Operation::Lane { checks: true }]
+                | [Operation::Lane { checks: true }, Operation::Observe]
+        )
     }
 
     /// Leaves out or takes in operations after a change of the state.
