@@ -249,21 +249,23 @@ impl Loops for ObservationOfUsed<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let (whole, rest) = (self.connections / LANES, self.connections % LANES);
-        for (index, group) in self.groups.iter_mut().enumerate() {
+        let (whole, rest) = self.groups.split_at_mut(self.connections / LANES);
+        for (index, group) in whole.iter_mut().enumerate() {
             // Registers.
             let mut sums = *group;
             for step in 0..self.steps {
                 let (used, given) = self.inputs.used_and_given(step, index);
-                if index < whole {
-                    sums.add(used, given, self.length);
-                    continue;
-                }
-                for lane in 0..rest {
-                    sums.add_one(lane, used[lane], used[lane], given[lane], self.length);
-                }
+                sums.add(used, given, self.length);
             }
             *group = sums;
+        }
+        if let [group] = rest {
+            for step in 0..self.steps {
+                let (used, given) = self.inputs.used_and_given(step, whole.len());
+                for lane in 0..self.connections % LANES {
+                    group.add_one(lane, used[lane], used[lane], given[lane], self.length);
+                }
+            }
         }
     }
 }

@@ -184,7 +184,8 @@ impl Predictions {
                 | (two[lane] <= present[lane]);
             let rises = higher[lane] < GAIN * present[lane];
             // An error that is NaN makes those of higher degrees so.
-            f64::from(u8::from(falls | rises | three[lane].is_nan()))
+            let is_unusual = falls | rises | three[lane].is_nan();
+            if is_unusual { 1.0 } else { 0.0 }
         })
     }
 }

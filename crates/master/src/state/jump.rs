@@ -93,7 +93,7 @@ impl JumpDetectors {
         let are_jumps = each(|lane| {
             let is_jump = (error[lane] > JUMP * self.usual[lane])
                 & (error[lane] > SMALLEST * magnitude[lane]);
-            f64::from(u8::from(is_jump))
+            if is_jump { 1.0 } else { 0.0 }
         });
         let usual = each(|lane| greater(error[lane], FADE * self.usual[lane]));
         (Self { usual, magnitude }, are_jumps)
