@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::OpenError;
 use crate::leftovers;
 use crate::platform;
-use crate::unpacked::{Contents, is_plain, own_directory};
+use crate::unpacked::{Contents, is_plain};
 
 /// The folder in `cache` with the files of an FMU, which is unpacked there, and compiled if it has to be, if it is new.
 /// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
@@ -30,7 +30,7 @@ pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf
     }
     std::fs::create_dir_all(&cache).map_err(io(&cache))?;
     leftovers::sweep_in(&cache);
-    let new = own_directory(&cache)?;
+    let new = leftovers::unlocked_directory(&cache).map_err(io(&cache))?;
     let _lock = leftovers::lock(new.path());
     contents.write_to(new.path())?;
     sync(new.path());

@@ -1,13 +1,16 @@
-//! Unused directories of unpacked FMUs, left by processes that were killed.
+//! Directories for temporary files, and the unused ones of processes that were killed.
 //!
 //! Such a directory is called `gyrator-<process>-…`, and the process that uses it holds a lock on
 //! it, which the system releases when the process ends, however that happens. A number alone would
 //! not do: containers that share `/tmp` number their processes each for themselves.
 
 use std::fs::{DirEntry, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use tempfile::TempDir;
 
 use crate::memory_directory;
 use crate::unpacked::plain_directory;
@@ -15,8 +18,47 @@ use crate::unpacked::plain_directory;
 /// Younger ones may be about to be locked.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
+/// A directory for temporary files of this process. It is removed with this value, and where the process is killed by the
+/// next run that [sweeps](sweep_aside).
+#[derive(Debug)]
+pub struct OwnDirectory {
+    directory: TempDir,
+    _lock: Option<File>,
+}
+
+impl OwnDirectory {
+    /// Makes one where FMUs are unpacked on disk.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn new() -> io::Result<Self> {
+        Self::new_in(&plain_directory())
+    }
+
+    pub(crate) fn new_in(parent: &Path) -> io::Result<Self> {
+        let directory = unlocked_directory(parent)?;
+        Ok(Self {
+            _lock: lock(directory.path()),
+            directory,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Makes a directory whose name contains the number of this process.
+pub(crate) fn unlocked_directory(parent: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix(&prefix(std::process::id()))
+        .tempdir_in(parent)
+}
+
 /// The beginning of the names of the directories of a process.
-pub(crate) fn prefix(process: u32) -> String {
+fn prefix(process: u32) -> String {
     format!("gyrator-{process}-")
 }
 
@@ -44,6 +86,11 @@ pub fn sweep_aside() -> Option<JoinHandle<()>> {
     }
     let remove = move || remove_unused(&found);
     std::thread::Builder::new().spawn(remove).ok()
+}
+
+/// Removes the directories of all processes that have ended.
+pub fn sweep() {
+    remove_unused(&find_in_places(is_ours_and_old));
 }
 
 /// Removes the directories of all processes that have ended, in another place than the usual one.

@@ -1,16 +1,15 @@
 //! Where a process unpacks its FMUs: small ones without resources into memory, where the system has a
 //! directory for that, all others onto the disk. FMUs write files of any size beside their resources.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tempfile::TempDir;
 
 use crate::error::OpenError;
-use crate::leftovers;
+use crate::leftovers::OwnDirectory;
 use crate::memory_directory;
-use crate::unpacked::{own_directory, plain_directory};
+use crate::unpacked::plain_directory;
 
 /// Directories of this process, each as long as an FMU needs it.
 static ON_DISK: Shared = Mutex::new(Weak::new());
@@ -23,10 +22,7 @@ type Shared = Mutex<Weak<ProcessDirectory>>;
 /// process from those in use. It is one for all because its lock is an open file, of which a
 /// process may often have no more than 1024.
 #[derive(Debug)]
-pub(crate) struct ProcessDirectory {
-    directory: TempDir,
-    _lock: Option<File>,
-}
+pub(crate) struct ProcessDirectory(OwnDirectory);
 
 impl ProcessDirectory {
     /// Directory of this process on disk.
@@ -45,25 +41,24 @@ impl ProcessDirectory {
         if let Some(found) = shared.upgrade().filter(|found| found.is_in(parent)) {
             return Ok(found);
         }
-        let directory = own_directory(parent)?;
-        let lock = leftovers::lock(directory.path());
-        let new = Arc::new(Self {
-            directory,
-            _lock: lock,
-        });
+        let own = OwnDirectory::new_in(parent).map_err(|source| OpenError::Io {
+            path: parent.to_owned(),
+            source,
+        })?;
+        let new = Arc::new(Self(own));
         *shared = Arc::downgrade(&new);
         Ok(new)
     }
 
     /// Whether it is there, and where the next one would be.
     fn is_in(&self, parent: &Path) -> bool {
-        let path = self.directory.path();
+        let path = self.0.path();
         path.parent() == Some(parent) && path.is_dir()
     }
 
     /// A new directory in it.
     pub(crate) fn directory(&self) -> Result<TempDir, OpenError> {
-        let path = self.directory.path();
+        let path = self.0.path();
         let made = tempfile::Builder::new().prefix("fmu-").tempdir_in(path);
         made.map_err(|source| OpenError::Io {
             path: path.to_owned(),

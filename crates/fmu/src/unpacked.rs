@@ -11,7 +11,6 @@ use crate::compiling::Compiler;
 use crate::description::ModelDescription;
 use crate::error::OpenError;
 use crate::kept_files;
-use crate::leftovers;
 use crate::process_directory::ProcessDirectory;
 use crate::warning::Warning;
 
@@ -185,17 +184,6 @@ fn directory() -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
     let of_process = ProcessDirectory::on_disk()?;
     let own = of_process.directory()?;
     Ok((of_process, own))
-}
-
-/// Creates a directory whose name contains the number of the process that owns it.
-pub(crate) fn own_directory(parent: &Path) -> Result<TempDir, OpenError> {
-    let made = tempfile::Builder::new()
-        .prefix(&leftovers::prefix(std::process::id()))
-        .tempdir_in(parent);
-    made.map_err(|source| OpenError::Io {
-        path: parent.to_owned(),
-        source,
-    })
 }
 
 fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {

@@ -11,10 +11,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use gyrator_fmu::leftovers::OwnDirectory;
 use gyrator_study::Writer;
 use gyrator_worker::Stop;
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
 
 use super::bucket::{Bucket, Object, StorageError};
 use super::journal_of;
@@ -46,7 +46,7 @@ struct Beat {
 
 /// A part that is made here and kept there.
 pub(crate) struct KeptPart {
-    folder: TempDir,
+    folder: OwnDirectory,
     table: PathBuf,
     /// Name of the table there.
     name: String,
@@ -69,7 +69,7 @@ impl KeptPart {
                 "--output-file {url} names no table"
             )));
         };
-        let folder = tempfile::Builder::new().prefix("gyrator-").tempdir()?;
+        let folder = OwnDirectory::new()?;
         let table = folder.path().join(file);
         let journal = format!("{name}.journal");
         let beat = format!("{journal}/{WRITER}");
@@ -292,7 +292,7 @@ fn joined(bucket: &Bucket, pieces: &[Object]) -> Result<Vec<u8>, Failure> {
 
 /// Copies of journals, until they are dropped.
 pub(crate) struct Fetched {
-    folder: TempDir,
+    folder: OwnDirectory,
     url: String,
     /// The copies, and those that stay locked as their journals are.
     pub(crate) journals: Vec<PathBuf>,
@@ -312,7 +312,7 @@ impl Fetched {
             objects = bucket.list(&name)?;
         }
         let mut fetched = Self {
-            folder: tempfile::Builder::new().prefix("gyrator-").tempdir()?,
+            folder: OwnDirectory::new()?,
             url: url.trim_end_matches('/').to_owned(),
             journals: Vec::new(),
             locks: Vec::new(),
@@ -374,7 +374,7 @@ pub(crate) fn keep_table(
     write: impl FnOnce(&Path) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let (bucket, name) = Bucket::of_url(url)?;
-    let folder = tempfile::Builder::new().prefix("gyrator-").tempdir()?;
+    let folder = OwnDirectory::new()?;
     let file = Path::new(&name).file_name();
     let file = file.ok_or_else(|| Failure::usage(format!("--output-file {url} names no table")))?;
     let table = folder.path().join(file);

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
@@ -72,6 +73,40 @@ impl Drop for Served {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// The folders for temporary files that hosts have in this one.
+fn temporary_folders(bench: &Bench) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(bench.path("")).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+    paths
+        .filter(|path| name(path).starts_with("gyrator-"))
+        .collect()
+}
+
+#[test]
+fn the_next_host_removes_the_folder_of_one_that_was_killed() {
+    let bench = bench();
+    drop(Served::start(&bench, &[]));
+    let of_killed = temporary_folders(&bench);
+    assert_eq!(of_killed.len(), 1, "{of_killed:?}");
+    let make_old = |folder: &PathBuf| {
+        let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        let folder = std::fs::File::open(folder).unwrap();
+        folder.set_modified(an_hour_ago).unwrap();
+    };
+    make_old(&of_killed[0]);
+    let _one = Served::start(&bench, &[]);
+    let of_one = temporary_folders(&bench);
+    assert_eq!(of_one.len(), 1, "{of_one:?}");
+    assert_ne!(of_one, of_killed);
+    // One that is in use stays.
+    make_old(&of_one[0]);
+    let _other = Served::start(&bench, &[]);
+    let of_both = temporary_folders(&bench);
+    assert_eq!(of_both.len(), 2, "{of_both:?}");
+    assert!(of_both.contains(&of_one[0]), "{of_both:?}");
 }
 
 /// A folder with keys.

@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
 use crate::description::CoSimulation;
+use crate::leftovers::OwnDirectory;
 use crate::library::REQUIRED_FUNCTIONS;
 use crate::limited_command;
 use crate::needs::Binary;
@@ -110,10 +111,7 @@ impl Compiler {
         directory: &Path,
     ) -> Result<(), String> {
         let io = |error: std::io::Error| format!("the sources cannot be compiled: {error}");
-        let work = tempfile::Builder::new()
-            .prefix("compile-")
-            .tempdir()
-            .map_err(io)?;
+        let work = OwnDirectory::new().map_err(io)?;
         let unpacked = archive.unpack_if(sources::is_source, work.path());
         unpacked.map_err(|error| error.to_string())?;
         let sources = Sources::of(&model.source_files, work.path())?;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 
+use gyrator_fmu::leftovers::{self, OwnDirectory};
+
 use crate::message::Hash;
 use crate::{hash_of, hexadecimal};
 
@@ -13,7 +15,7 @@ pub(super) struct Store {
     /// As the system has it, without links in it.
     folder: PathBuf,
     /// FMUs that were sent, by their hashes.
-    sent: tempfile::TempDir,
+    sent: OwnDirectory,
     /// Hashes of FMUs that may be sent by any run.
     allowed: Vec<Hash>,
     /// All FMUs may be sent.
@@ -52,7 +54,9 @@ pub(super) enum Refusal {
         found: String,
         wanted: String,
     },
-    #[error("`{0}` is not in the folder of FMUs, and not allowed by its hash")]
+    #[error(
+        "`{0}` is not in the folder of FMUs, and not allowed by its hash: `gyrator serve --allow` lets it be sent"
+    )]
     NotAllowed(String),
     #[error("`{0}` is not in the folder of FMUs; it may be sent, which the run does not")]
     NotSent(String),
@@ -79,6 +83,8 @@ pub(crate) fn path_in_folder(name: &str) -> Option<PathBuf> {
 }
 
 impl Store {
+    /// Opens the folder, and removes what hosts that were killed have left.
+    ///
     /// # Errors
     /// If the folder is none, or there can be none for FMUs that are sent.
     pub(super) fn open(
@@ -90,11 +96,10 @@ impl Store {
         if !folder.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
+        leftovers::sweep();
         Ok(Self {
             folder: folder.canonicalize()?,
-            sent: tempfile::Builder::new()
-                .prefix("gyrator-serve-")
-                .tempdir()?,
+            sent: OwnDirectory::new()?,
             allowed,
             allows_all,
             largest,
@@ -172,7 +177,7 @@ impl Store {
 
     /// Removes what was sent.
     pub(super) fn remove(&self) {
-        // The system removes it some time otherwise.
+        // The next host or run removes it otherwise.
         let _ = std::fs::remove_dir_all(self.sent.path());
     }
 
