@@ -43,15 +43,20 @@ pub(crate) struct Load {
     lock: HomeLock,
     /// The instance whose variables are in place; NULL before the first call.
     in_place: UnsafeCell<*const OwnVariables>,
-    /// Where the variables lie, and how many words of them.
-    places: Box<[(*mut Word, usize)]>,
+    variables: NewVariables,
     /// The functions of the FMU.
     functions: &'static Functions,
     /// Functions that call those.
     exchanging: &'static Functions,
-    /// The variables of a new instance.
-    new: [Word; WORDS],
     library: Library,
+}
+
+/// The variables of a load of a library, as they are before its first call.
+pub(crate) struct NewVariables {
+    /// Where they lie, and how many words of them.
+    places: Box<[(*mut Word, usize)]>,
+    /// One place after the other.
+    words: Box<[Word]>,
 }
 
 /// What an instance has of its own of a library that it has in common with others.
@@ -74,14 +79,14 @@ unsafe impl Send for Load {}
 // the lock alone.
 unsafe impl Sync for OwnVariables {}
 
-impl Load {
-    /// A library for many instances, which was loaded at `start` and has not been called; `None` if its variables are not
-    /// those that its file says.
-    pub(crate) fn new(
-        library: Library,
-        variables: &Variables,
-        start: *mut c_void,
-    ) -> Option<&'static Self> {
+// SAFETY: the places are used by the instance that has the library, or inside of the lock of a load.
+unsafe impl Sync for NewVariables {}
+// SAFETY: as above.
+unsafe impl Send for NewVariables {}
+
+impl NewVariables {
+    /// Of a library that was loaded at `start` and has not been called; `None` if they are not those that its file says.
+    pub(crate) fn new(variables: &Variables, start: *mut c_void) -> Option<Self> {
         let place = |range: &std::ops::Range<u64>| {
             let words = (range.end - range.start) as usize / size_of::<Word>();
             (
@@ -90,32 +95,57 @@ impl Load {
             )
         };
         let places: Box<[_]> = variables.ranges.iter().map(place).collect();
-        let mut new = [0; WORDS];
+        let mut words = vec![0; places.iter().map(|(_, words)| words).sum()];
         // SAFETY: the loader has mapped the variables there, writable, and there is no call that uses them.
-        unsafe { copy_out(&places, new.as_mut_ptr()) };
-        let words: usize = places.iter().map(|(_, words)| words).sum();
-        let found: Vec<u8> = new[..words]
-            .iter()
-            .flat_map(|word| word.to_ne_bytes())
-            .collect();
+        unsafe { copy_out(&places, words.as_mut_ptr()) };
+        let found: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let words = words.into_boxed_slice();
         variables
             .are_untouched(&found, start.addr() as u64)
-            .then(|| {
-                let mut exchanging = library.functions.with_exchanged_variables();
-                exchanging.get_string = get_string;
-                exchanging.get_string_status =
-                    exchanging.get_string_status.map(|_| get_string_status as _);
-                let load = Self {
-                    lock: HomeLock::new(),
-                    in_place: UnsafeCell::new(ptr::null()),
-                    places,
-                    functions: library.functions,
-                    exchanging: Box::leak(Box::new(exchanging)),
-                    new,
-                    library,
-                };
-                &*Box::leak(Box::new(load))
-            })
+            .then_some(Self { places, words })
+    }
+
+    /// Puts them into place again.
+    ///
+    /// # Safety
+    /// No instance uses the library.
+    pub(crate) unsafe fn restore(&self) {
+        // SAFETY: by the contract of this function.
+        unsafe { copy_in(self.words.as_ptr(), &self.places) };
+    }
+}
+
+impl Load {
+    /// A library for many instances, which was loaded at `start` and has not been called; `None` if its variables are not
+    /// those that its file says, or [too many](MOST_EXCHANGED).
+    pub(crate) fn new(
+        library: Library,
+        variables: &Variables,
+        start: *mut c_void,
+    ) -> Option<&'static Self> {
+        let variables = NewVariables::new(variables, start)?;
+        if variables.words.len() > WORDS {
+            return None;
+        }
+        let mut exchanging = library.functions.with_exchanged_variables();
+        exchanging.get_string = get_string;
+        exchanging.get_string_status = exchanging.get_string_status.map(|_| get_string_status as _);
+        Some(Box::leak(Box::new(Self {
+            lock: HomeLock::new(),
+            in_place: UnsafeCell::new(ptr::null()),
+            variables,
+            functions: library.functions,
+            exchanging: Box::leak(Box::new(exchanging)),
+            library,
+        })))
+    }
+
+    /// The variables of a new instance.
+    fn new_words(&self) -> [Word; WORDS] {
+        let mut words = [0; WORDS];
+        let new = &self.variables.words;
+        words[..new.len()].copy_from_slice(new);
+        words
     }
 
     /// The library for one more instance.
@@ -123,7 +153,7 @@ impl Load {
         let own = OwnVariables {
             load: self,
             component: UnsafeCell::new(ptr::null_mut()),
-            kept: UnsafeCell::new(self.new),
+            kept: UnsafeCell::new(self.new_words()),
             texts: UnsafeCell::default(),
         };
         self.library
@@ -152,19 +182,15 @@ impl Load {
             // SAFETY: instances stay for ever.
             let kept = unsafe { &*before }.kept.get();
             // SAFETY: this thread is inside of the lock.
-            unsafe { copy_out(&self.places, kept.cast()) };
+            unsafe { copy_out(&self.variables.places, kept.cast()) };
         }
-        let mut kept: *const Word = own.kept.get().cast();
-        for (place, words) in &self.places {
-            // SAFETY: the variables lie there, writable; nothing but calls uses them, and this thread is inside of the lock.
-            unsafe { copy(kept, *place, *words) };
-            kept = kept.wrapping_add(*words);
-        }
+        // SAFETY: the variables lie there, writable; nothing but calls uses them, and this thread is inside of the lock.
+        unsafe { copy_in(own.kept.get().cast(), &self.variables.places) };
     }
 
     /// Whether an address is one of a variable.
     fn has(&self, address: *const c_void) -> bool {
-        self.places.iter().any(|(place, words)| {
+        self.variables.places.iter().any(|(place, words)| {
             let start = place.addr();
             (start..start + words * size_of::<Word>()).contains(&address.addr())
         })
@@ -174,11 +200,24 @@ impl Load {
 /// Copies the variables in place.
 ///
 /// # Safety
-/// Variables lie at the places, there is room for [`WORDS`] where they are kept, and this thread alone uses both.
+/// Variables lie at the places, there is room for them where they are kept, and this thread alone uses both.
 unsafe fn copy_out(places: &[(*mut Word, usize)], mut kept: *mut Word) {
     for (place, words) in places {
-        // SAFETY: by the contract of this function; all variables together have `WORDS` at most.
+        // SAFETY: by the contract of this function.
         unsafe { copy(*place, kept, *words) };
+        kept = kept.wrapping_add(*words);
+    }
+}
+
+/// Puts variables that were [copied](copy_out) into place.
+///
+/// # Safety
+/// As of [`copy_out`].
+#[inline(always)]
+unsafe fn copy_in(mut kept: *const Word, places: &[(*mut Word, usize)]) {
+    for (place, words) in places {
+        // SAFETY: by the contract of this function.
+        unsafe { copy(kept, *place, *words) };
         kept = kept.wrapping_add(*words);
     }
 }
@@ -235,6 +274,19 @@ impl OwnVariables {
     /// Whether they are of the library that this thread's instances have in common.
     pub(crate) fn are_of_this_thread(&self) -> bool {
         self.load.is_of_this_thread()
+    }
+
+    /// Gives the variables of a new instance, where there is no instance of this any more.
+    pub(crate) fn renew(&self) {
+        let inside = self.load.lock.enter();
+        // SAFETY: this thread is inside of the lock.
+        let in_place = unsafe { &mut *self.load.in_place.get() };
+        if ptr::eq(*in_place, self) {
+            *in_place = ptr::null();
+        }
+        // SAFETY: as above.
+        unsafe { *self.kept.get() = self.load.new_words() };
+        drop(inside);
     }
 
     /// Copies texts that lie among the variables, where another call would change them.

@@ -17,7 +17,7 @@ use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
 use crate::error::LoadError;
-use crate::exchanged_variables::{Exchanged as _, OwnVariables};
+use crate::exchanged_variables::{Exchanged as _, NewVariables, OwnVariables};
 use crate::library_file::LibraryFile;
 use crate::needs::{Binary, Loading, Needs};
 use crate::packages;
@@ -129,6 +129,8 @@ pub(crate) struct Library {
     pub(crate) functions: &'static Functions,
     /// The variables of the instance, where it has the library in common with others that have other variables.
     pub(crate) variables: Option<&'static OwnVariables>,
+    /// The variables of a copy before its first call, where they are known.
+    pub(crate) new_variables: Option<&'static NewVariables>,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -166,6 +168,7 @@ impl Library {
         Ok(Self {
             functions: Box::leak(Box::new(functions)),
             variables: None,
+            new_variables: None,
             _unpacked: unpacked,
         })
     }
@@ -179,7 +182,26 @@ impl Library {
         Self {
             functions,
             variables: Some(variables),
+            new_variables: None,
             _unpacked: std::sync::Arc::clone(&self._unpacked),
+        }
+    }
+
+    /// Whether [`renew`](Self::renew) does what it says.
+    pub(crate) const fn is_renewed_when_idle(&self) -> bool {
+        self.variables.is_some() || self.new_variables.is_some()
+    }
+
+    /// Gives the library the variables that it had before its first call, where they are known.
+    ///
+    /// # Safety
+    /// The instance that had the library is gone.
+    pub(crate) unsafe fn renew(&self) {
+        match (self.variables, self.new_variables) {
+            (Some(own), _) => own.renew(),
+            // SAFETY: by the contract of this function.
+            (None, Some(new)) => unsafe { new.restore() },
+            (None, None) => {}
         }
     }
 }

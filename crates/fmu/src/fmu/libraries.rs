@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::Fmu;
 use crate::elf_head;
 use crate::error::LoadError;
-use crate::exchanged_variables::Load;
+use crate::exchanged_variables::{Load, NewVariables};
 use crate::library::{Library, Source};
 use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
 use crate::needs::Needs;
-use crate::stateless::{self, Variables};
+use crate::stateless::{self, MOST_EXCHANGED, Variables};
 use crate::warning::Warning;
 
 /// Whether the instances of an FMU share one load of its library, or each has a copy with data of its own.
@@ -39,7 +39,7 @@ pub(crate) type Idle = Arc<Mutex<Vec<Library>>>;
 #[derive(Default)]
 pub(super) struct Libraries {
     loaded: Mutex<Loaded>,
-    /// Copies whose instances are gone.
+    /// Libraries whose instances are gone.
     pub(super) idle: Idle,
     /// Whether the library proves to keep nothing outside of its instances.
     keeps_nothing: OnceLock<bool>,
@@ -52,12 +52,12 @@ pub(super) struct Libraries {
 /// 10 copies a step takes 10 ns, with 24 17 ns, with 100 51 ns; with variables in turn 20 to 25 ns).
 const MOST_COPIES: usize = 24;
 
-/// The variables of a library, if instances can have them in turn.
-enum InTurn {
+/// The variables of a library, if nothing but calls uses them.
+enum KnownVariables {
     /// Not looked at.
     Unknown,
     Doubtful,
-    Possible(Variables),
+    Known(Variables),
 }
 
 /// Libraries that may serve several instances.
@@ -68,7 +68,7 @@ struct Loaded {
     shared: Option<Library>,
     /// Libraries of instances that have variables in turn, one for each thread that makes some.
     in_turn: Vec<&'static Load>,
-    variables: InTurn,
+    variables: KnownVariables,
 }
 
 impl Default for Loaded {
@@ -77,13 +77,33 @@ impl Default for Loaded {
             first: None,
             shared: None,
             in_turn: Vec::new(),
-            variables: InTurn::Unknown,
+            variables: KnownVariables::Unknown,
         }
     }
 }
 
+impl KnownVariables {
+    const fn known(&self) -> Option<&Variables> {
+        match self {
+            Self::Known(variables) => Some(variables),
+            Self::Unknown | Self::Doubtful => None,
+        }
+    }
+}
+
+impl Loaded {
+    /// The variables of the library of `fmu`, if nothing but calls uses them.
+    fn known_variables(&mut self, fmu: &Fmu, model: &str) -> Option<&Variables> {
+        if matches!(self.variables, KnownVariables::Unknown) {
+            let variables = fmu.variables(model);
+            self.variables = variables.map_or(KnownVariables::Doubtful, KnownVariables::Known);
+        }
+        self.variables.known()
+    }
+}
+
 impl Fmu {
-    /// How many copies of its library were loaded.
+    /// How many copies of its library serve instances, or will again.
     #[must_use]
     pub fn copies(&self) -> usize {
         self.0.libraries.copies.load(Ordering::Relaxed)
@@ -117,12 +137,12 @@ impl Fmu {
             }
         }
         if may_share {
-            let shared = self.load(model, warnings)?.0;
+            let shared = self.load(model, &mut loaded, warnings)?.0;
             loaded.shared = Some(shared.clone());
             return Ok((shared, false));
         }
         if let Some(idle) = self.idle(wish) {
-            return Ok((idle, true));
+            return Ok((self.renewed(idle, model, &mut loaded, warnings)?, true));
         }
         if wish == LibraryUse::OneThread
             && self.copies() + 1 >= MOST_COPIES
@@ -130,7 +150,7 @@ impl Fmu {
         {
             return Ok((library, true));
         }
-        let own = self.load(model, warnings)?.0;
+        let own = self.load(model, &mut loaded, warnings)?.0;
         if wish != LibraryUse::Copied {
             loaded.first.get_or_insert_with(|| own.clone());
         }
@@ -149,6 +169,30 @@ impl Fmu {
         Some(idle.remove(index))
     }
 
+    /// A library whose instance is gone with the variables of a new one, where these can be known; else with those that the
+    /// former instance has left, as FMI 2.0 allows.
+    fn renewed(
+        &self,
+        idle: Library,
+        model: &str,
+        loaded: &mut Loaded,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<Library, LoadError> {
+        if idle.is_renewed_when_idle() || self.keeps_nothing(model) {
+            return Ok(idle);
+        }
+        if loaded.known_variables(self, model).is_none() {
+            return Ok(idle);
+        }
+        // It was loaded when nothing had been used again, and is left for good.
+        let new = self.load(model, loaded, warnings)?.0;
+        let copies = &self.0.libraries.copies;
+        let _ = copies.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |copies| {
+            copies.checked_sub(1)
+        });
+        Ok(new)
+    }
+
     /// The library for an instance that has its variables in turn with others; a copy where they turn out to be others than
     /// the file says; `None` where they cannot be exchanged.
     fn in_turn(
@@ -160,24 +204,22 @@ impl Fmu {
         if let Some(load) = loaded.in_turn.iter().find(|load| load.is_of_this_thread()) {
             return Ok(Some(load.library()));
         }
-        if matches!(loaded.variables, InTurn::Unknown) {
-            let variables = self.variables(model);
-            loaded.variables = variables.map_or(InTurn::Doubtful, InTurn::Possible);
-        }
-        let InTurn::Possible(variables) = &loaded.variables else {
+        let variables = loaded.known_variables(self, model);
+        if variables.is_none_or(|variables| variables.size() > MOST_EXCHANGED) {
             return Ok(None);
-        };
-        let (library, start) = self.load(model, warnings)?;
-        let load = start.and_then(|start| Load::new(library.clone(), variables, start));
+        }
+        let (library, start) = self.load(model, loaded, warnings)?;
+        // The load has looked whether the variables are those of the file.
+        let load = loaded.variables.known().zip(start);
+        let load = load.and_then(|(variables, start)| Load::new(library.clone(), variables, start));
         let Some(load) = load else {
-            loaded.variables = InTurn::Doubtful;
             return Ok(Some(library));
         };
         loaded.in_turn.push(load);
         Ok(Some(load.library()))
     }
 
-    /// The variables of the library, if instances can have them in turn as far as its file shows.
+    /// The variables of the library, if nothing but calls uses them as far as its file shows.
     fn variables(&self, model: &str) -> Option<Variables> {
         let inner = &*self.0;
         let co_simulation = self.co_simulation(model).ok()?;
@@ -215,6 +257,23 @@ impl Fmu {
 
     /// Loads the library from a file of its own; also the address that those in the file count from.
     fn load(
+        &self,
+        model: &str,
+        loaded: &mut Loaded,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(Library, Option<*mut c_void>), LoadError> {
+        let (mut library, start) = self.load_unknown(model, warnings)?;
+        if let Some(variables) = loaded.variables.known() {
+            let new = start.and_then(|start| NewVariables::new(variables, start));
+            match new {
+                Some(new) => library.new_variables = Some(Box::leak(Box::new(new))),
+                None => loaded.variables = KnownVariables::Doubtful,
+            }
+        }
+        Ok((library, start))
+    }
+
+    fn load_unknown(
         &self,
         model: &str,
         warnings: &mut Vec<Warning>,

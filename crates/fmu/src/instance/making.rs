@@ -234,6 +234,8 @@ impl Drop for Instance {
         self.restore_float_control(Function::FreeInstance.name());
         self.cold.sink.unregister();
         if let Some(idle) = &self.cold.idle {
+            // SAFETY: the instance was freed, and the library is its own.
+            unsafe { self.cold.library.renew() };
             let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.push(self.cold.library.clone());
         }

@@ -20,7 +20,10 @@ use super::{ADDRESS, code, contains};
 
 /// Most bytes of variables that are exchanged (measured with the benchmark's FMU: with 200 bytes a step takes as long as with copies where
 /// there are 100 instances, and half of that where there are 1000).
-pub(crate) const MOST: usize = 256;
+pub(crate) const MOST_EXCHANGED: usize = 256;
+
+/// Most bytes of variables that are put back for the next run: as many as a core has cache for.
+const MOST: u64 = 1 << 16;
 
 /// Libraries that may be needed.
 const NEEDED: &[&str] = &["libc.so.6", "libm.so.6"];
@@ -351,6 +354,11 @@ impl Variables {
         })
     }
 
+    /// Bytes of all of them.
+    pub(crate) const fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Whether the bytes `found` in the place of the variables are those of the file, with the addresses of a library that
     /// is loaded at `start`.
     pub(crate) fn are_untouched(&self, found: &[u8], start: u64) -> bool {
@@ -403,7 +411,7 @@ fn ranges(image: &Image<'_>) -> Result<Vec<Range<u64>>, String> {
         .iter()
         .map(|range| range.end - range.start)
         .fold(0, u64::saturating_add);
-    match size > MOST as u64 {
+    match size > MOST {
         true => Err(format!("{size} bytes of variables")),
         false => Ok(ranges),
     }

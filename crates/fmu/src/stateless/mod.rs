@@ -26,7 +26,7 @@ mod tests;
 
 use std::ops::Range;
 
-pub(crate) use few_variables::{MOST as MOST_EXCHANGED, Variables};
+pub(crate) use few_variables::{MOST_EXCHANGED, Variables};
 use image::{Image, Relocation, Symbol};
 
 /// Functions by which a library could make its code writable, or load and find files of its own copy.

@@ -17,6 +17,10 @@ static double (*law)(double) = sin;  /* an address of another library */
 static struct entry *list;           /* memory */
 static char odd;
 
+#ifdef LARGE
+static char many[4096];
+#endif
+
 #ifdef CONSTRUCTOR
 __attribute__((constructor)) static void start(void) { steps = 1; }
 #endif
@@ -60,6 +64,9 @@ int fmi2DoStep(void *c, double time, double h, int no_state) {
     if (steps == 4) latest = &past[0];
     steps++;
     odd ^= (char)steps;
+#ifdef LARGE
+    odd ^= ++many[(steps * 64) % sizeof many];
+#endif
     s->sum = past[0] + steps + odd;
     for (entry = list; entry != NULL; entry = entry->next) s->sum += entry->value;
     return 0;

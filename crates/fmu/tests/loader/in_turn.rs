@@ -83,10 +83,15 @@ fn c16_variables_in_turn_are_those_that_a_copy_has() {
     assert_eq!(fmu.copies(), COPIES);
     assert_eq!(course(&mut first), expected);
     drop(first);
-    // Libraries whose instances are gone serve others, with the variables that they have kept.
-    let again = course(&mut instances(&copied, LibraryUse::Copied));
-    assert_eq!(course(&mut instances(&fmu, LibraryUse::OneThread)), again);
-    assert_eq!(fmu.copies(), COPIES);
+    // Libraries whose instances are gone serve others, with the variables of new ones.
+    for _ in 0..2 {
+        let again = course(&mut instances(&copied, LibraryUse::Copied));
+        assert_eq!(again, expected);
+        assert_eq!(copied.copies(), COUNT - 1);
+        let again = course(&mut instances(&fmu, LibraryUse::OneThread));
+        assert_eq!(again, expected);
+        assert_eq!(fmu.copies(), COPIES);
+    }
     // Where a copy is wanted, it is one.
     let _copies = instances(&fmu, LibraryUse::Auto);
     assert!(fmu.copies() > COPIES);
@@ -121,6 +126,18 @@ fn c76_variables_in_turn_are_safe_on_several_threads() {
     let other = || fmu.instantiate("other", &options).map(drop);
     std::thread::scope(|scope| scope.spawn(other).join().unwrap()).unwrap();
     assert_eq!(fmu.copies(), COPIES + 1);
+}
+
+/// More variables than are exchanged are put back nonetheless.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn c16_a_copy_that_is_used_again_has_the_variables_of_a_new_one() {
+    let fmu = keeper("large.so", &["LARGE"]);
+    let first = course(&mut instances(&fmu, LibraryUse::OneThread));
+    for _ in 0..2 {
+        assert_eq!(course(&mut instances(&fmu, LibraryUse::OneThread)), first);
+        assert_eq!(fmu.copies(), COUNT - 1);
+    }
 }
 
 #[test]
