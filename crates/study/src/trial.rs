@@ -68,7 +68,7 @@ pub(crate) enum Role<'a> {
     Reference,
 }
 
-/// Why a run did not start.
+/// Why a run did not start, or gives no rows to compare with.
 #[derive(Debug)]
 struct NotStarted {
     stop_reason: &'static str,
@@ -169,8 +169,20 @@ impl Bench<'_> {
         let mut end = end.unwrap_or(report.stop_reason.word());
         let mut bars = Vec::new();
         if is_success(end) && !self.error_bars.is_empty() {
-            let companion = |factor| self.companion(&file, factor, cache);
+            let mut lost = None;
+            let companion = |factor| {
+                let rows = self.companion(&file, factor, cache);
+                rows.map_err(|failed| {
+                    if failed.stop_reason == HOST_LOST {
+                        lost = Some(failed.message.clone());
+                    }
+                    failed.message
+                })
+            };
             let assessment = error_bars(&file, rows, self.error_bars, companion);
+            if let Some(message) = lost {
+                return Err(NotStarted::new(HOST_LOST, message));
+            }
             assessment.amend(&mut report, advice);
             bars = assessment.bars;
             if self.interrupt.load(Ordering::Relaxed) {
@@ -191,15 +203,15 @@ impl Bench<'_> {
         system: &SystemFile,
         factor: f64,
         cache: &FmuCache,
-    ) -> Result<Table, String> {
-        let started = self.start(at_other_step(system, factor), cache);
-        let mut run = started.map_err(|not_started| not_started.message)?;
-        let mut rows = Rows::new(self.error_bars, &run)?;
+    ) -> Result<Table, NotStarted> {
+        let mut run = self.start(at_other_step(system, factor), cache)?;
+        let invalid = |text: String| NotStarted::new(INVALID, text);
+        let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
         rows.record(&run.view());
         while !run.has_ended() {
             if let Err(error) = run.step() {
                 renew_after_fatal(&error, cache);
-                return Err(error.to_string());
+                return Err(failed(&error));
             }
             rows.record(&run.view());
         }
@@ -294,13 +306,16 @@ fn not_started(error: StartError) -> NotStarted {
             let StateFileError { message, help, .. } = error;
             NotStarted::new(INVALID, format!("{message} ({help})"))
         }
-        StartError::Run(error) => {
-            let failed = || StopReason::Failed(String::new()).word();
-            let word = unusual_end(&error).unwrap_or_else(failed);
-            NotStarted::new(word, error.to_string())
-        }
+        StartError::Run(error) => failed(&error),
         error => NotStarted::new(INVALID, error.to_string()),
     }
+}
+
+/// Of a run that has failed, at its start or as a companion.
+fn failed(error: &RunError) -> NotStarted {
+    let failed = || StopReason::Failed(String::new()).word();
+    let word = unusual_end(error).unwrap_or_else(failed);
+    NotStarted::new(word, error.to_string())
 }
 
 /// The stop reason of an error that is no failure of the run.

@@ -245,6 +245,45 @@ fn a_study_goes_on_once_its_host_is_back() {
     assert!(bench.read("remote.csv") == bench.read("local.csv"));
 }
 
+/// So does one whose host is lost in a run at another macro-step, which the error bars of a row need.
+#[test]
+fn a_study_keeps_no_row_whose_error_bars_lack_a_host() {
+    let bench = bench();
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 2.0");
+    bench.write("system.toml", &system);
+    bench.write(
+        "study.toml",
+        "system = \"system.toml\"\n[[vary]]\ngrid = { \"left.m\" = [0.5, 1.0, 2.0, 3.0] }\n[metrics]\nerror_bars = \"left.x\"\n",
+    );
+    let outcome = bench.run(["study", "study.toml", "-o", "local.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let mut served = Served::start(&bench, &[]);
+    let (_, address) = served.url.split_once("//").unwrap();
+    let address = address.to_owned();
+    bench.write("system.toml", &on_host(&system, &["left"], &served.url));
+    let study = [
+        "study",
+        "study.toml",
+        "--worker-threads",
+        "1",
+        "-o",
+        "remote.csv",
+    ];
+    let mut child = bench.command(study);
+    let child = child.stderr(Stdio::null()).stdout(Stdio::null()).spawn();
+    // The second one is a companion of the first.
+    served.note_with("`left`: started");
+    served.note_with("`left`: started");
+    served.process.kill().unwrap();
+    let status = child.unwrap().wait().unwrap();
+    assert_eq!(status.code(), Some(4));
+    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
+    let _served = Served::of(bench.command(arguments));
+    let outcome = bench.run(study);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(bench.read("remote.csv") == bench.read("local.csv"));
+}
+
 /// So does one whose host is lost in the middle of a run.
 #[test]
 fn a_study_keeps_no_row_of_a_run_whose_host_is_lost() {
