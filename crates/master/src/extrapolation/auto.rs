@@ -20,6 +20,7 @@
 use super::history::History;
 use super::{EvenSteps, Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
+use crate::extremes::fading;
 use crate::registry::Entry;
 use crate::state_stream::{StateStream, Stored, stored};
 
@@ -251,11 +252,11 @@ impl Auto {
         }
         let square = error * error;
         let past = self.errors[degree];
-        self.errors[degree] = if past.is_nan() {
+        self.errors[degree] = fading(if past.is_nan() {
             square
         } else {
             MEMORY * past + (1.0 - MEMORY) * square
-        };
+        });
     }
 
     /// The newest value and its backward differences of orders 1 to 3, where there are four values at equal distances, and `time`

@@ -2,6 +2,7 @@
 //! changes.
 
 use super::auto::{EQUAL_SPANS, GAIN, MEMORY};
+use crate::extremes::fading;
 
 /// Inputs side by side: four doubles fill a register of most processors.
 pub(crate) const LANES: usize = 4;
@@ -156,7 +157,7 @@ impl Predictions {
         let misses = [change, bends, thirds, minus(thirds, third)];
         let average = |degree: usize| {
             let (past, miss) = (self.errors[degree], misses[degree]);
-            each(|lane| MEMORY * past[lane] + (1.0 - MEMORY) * (miss[lane] * miss[lane]))
+            each(|lane| fading(MEMORY * past[lane] + (1.0 - MEMORY) * (miss[lane] * miss[lane])))
         };
         Self {
             differences: [values, change, bends, thirds],

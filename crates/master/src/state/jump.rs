@@ -1,5 +1,5 @@
 use crate::extrapolation::{Extrapolation, Numbers, each};
-use crate::extremes::greater;
+use crate::extremes::{fading, greater};
 use crate::state_stream::stored;
 
 /// Finds discontinuities of a signal in the errors of its prediction.
@@ -43,7 +43,7 @@ impl JumpDetector {
             self.predictions = 0;
             self.usual = 0.0;
         } else {
-            self.usual = error.max(FADE * self.usual);
+            self.usual = fading(error.max(FADE * self.usual));
         }
         is_jump
     }
@@ -95,7 +95,7 @@ impl JumpDetectors {
                 & (error[lane] > SMALLEST * magnitude[lane]);
             if is_jump { 1.0 } else { 0.0 }
         });
-        let usual = each(|lane| greater(error[lane], FADE * self.usual[lane]));
+        let usual = each(|lane| fading(greater(error[lane], FADE * self.usual[lane])));
         (Self { usual, magnitude }, are_jumps)
     }
 }
