@@ -220,9 +220,9 @@ impl Slot {
     }
 
     /// Asks the instance to measure the growth of the memory in each step, which takes some
-    /// microseconds a step. It begins within 16 steps.
-    pub fn measure_memory(&self) {
-        self.measures_memory.store(1, Relaxed);
+    /// microseconds a step, or to do so no longer. It follows within 16 steps.
+    pub fn measure_memory(&self, is_wanted: bool) {
+        self.measures_memory.store(u32::from(is_wanted), Relaxed);
     }
 
     /// Reads the slot; `None` where it is free, or its name makes no sense: an FMU may have written
@@ -422,7 +422,7 @@ mod tests {
         let slot = Slot::new();
         slot.set_name("first");
         slot.set_time(3.0);
-        slot.measure_memory();
+        slot.measure_memory(true);
         slot.measured(|| ());
         let call = || slot.call(Function::GetReal, || panic!("in a call"));
         assert!(std::panic::catch_unwind(call).is_err());
@@ -483,10 +483,13 @@ mod tests {
         if resident_bytes().is_none() {
             return;
         }
-        slot.measure_memory();
+        slot.measure_memory(true);
         slot.measured_step(0.1, leak);
         let (grown, steps) = slot.read().unwrap().growth;
         assert_eq!(steps, 1);
         assert!(grown > 6 << 20, "{grown}");
+        slot.measure_memory(false);
+        slot.measured_step(0.2, leak);
+        assert_eq!(slot.read().unwrap().growth, (grown, steps));
     }
 }
