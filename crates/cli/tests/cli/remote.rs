@@ -392,6 +392,36 @@ fn faults_on_a_host_are_reported_with_its_name() {
     served.note_with("lost: SIGSEGV");
 }
 
+/// Within two intervals of keep-alive, a host may be lost and come back.
+#[test]
+fn a_restart_waits_for_a_host_that_comes_back() {
+    let bench = bench();
+    let system = OSCILLATORS.replace("[components.left]\n", "[components.left]\nrestart = 1\n");
+    let outcome = run(&bench, &system, &["--isolate"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let expected = bench.read("out.csv");
+    let mut served = Served::start(&bench, &[]);
+    let (_, address) = served.url.split_once("//").unwrap();
+    let address = address.to_owned();
+    bench.write("system.toml", &on_host(&system, &["left"], &served.url));
+    let child = bench
+        .command(["run", "system.toml", "-o", "remote.csv"])
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn();
+    wait_until("it steps, or has ended", || {
+        lines(&bench.path("remote.csv.part")) > 1 || bench.path("remote.csv").exists()
+    });
+    served.process.kill().unwrap();
+    served.process.wait().unwrap();
+    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
+    let _served = Served::of(bench.command(arguments));
+    let outcome = child.unwrap().wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&outcome.stderr);
+    assert_eq!(outcome.status.code(), Some(0), "{stderr}");
+    assert!(bench.read("remote.csv") == expected);
+}
+
 /// A restart finds the state again on the host.
 #[test]
 fn a_lost_component_is_started_anew_on_its_host() {

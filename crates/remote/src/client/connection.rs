@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gyrator_system::HostUrl;
 use gyrator_worker::isolated::{Host, Loss, NotStarted};
@@ -33,6 +33,11 @@ use crate::{LONGEST_HEADERS, METHOD, PROTOCOL, VERSION, WINDOW, tls};
 /// Intervals of keep-alive without a sign of life after which a host is lost: two would be too late for a run that has
 /// to end within two.
 const LONGEST_SILENCE: f64 = 1.5;
+/// Intervals of keep-alive within which a lost host may come back.
+const LONGEST_ABSENCE: u32 = 2;
+/// Time until a lost host is tried for the second time; twice as long each time after, up to the longest one.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Time to reach a host and to shake hands.
 const LONGEST_CONNECT: Duration = Duration::from_secs(10);
 
@@ -102,6 +107,37 @@ impl Host for Opener {
         let mut link = RemoteLink::new(self, runtime, outgoing, incoming, written);
         self.greet(&mut link)?;
         Ok(link)
+    }
+
+    /// Tries until two intervals of keep-alive without the host have passed.
+    fn open_again(&mut self, lost: &RemoteLink) -> Result<RemoteLink, NotStarted> {
+        let absence = self.keep_alive.saturating_mul(LONGEST_ABSENCE);
+        try_again(absence.saturating_sub(lost.silence()), || self.open())
+    }
+}
+
+/// Makes attempts until one succeeds, or fails for another reason than an absent host, or a further one would be after this
+/// time.
+fn try_again<T>(
+    longest: Duration,
+    mut attempt: impl FnMut() -> Result<T, NotStarted>,
+) -> Result<T, NotStarted> {
+    let (begin, mut pause) = (Instant::now(), FIRST_PAUSE);
+    loop {
+        let failed = match attempt() {
+            Ok(done) => return Ok(done),
+            Err(failed) => failed,
+        };
+        let is_absent = match &failed {
+            NotStarted::NotReached(_) => true,
+            NotStarted::Lost(loss) => loss.is_of_host(),
+            NotStarted::NotLoaded(_) => false,
+        };
+        if !is_absent || begin.elapsed().saturating_add(pause) > longest {
+            return Err(failed);
+        }
+        std::thread::sleep(pause);
+        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
 }
 
@@ -420,5 +456,31 @@ impl AsyncWrite for Counted {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attempts of which the third would succeed, and what they give within this time.
+    fn attempts(longest: Duration, failure: impl Fn() -> NotStarted) -> (u32, bool) {
+        let mut count = 0;
+        let outcome = try_again(longest, || {
+            count += 1;
+            if count == 3 { Ok(()) } else { Err(failure()) }
+        });
+        (count, outcome.is_ok())
+    }
+
+    #[test]
+    fn a_host_that_is_absent_is_tried_until_it_is_back_or_its_time_is_over() {
+        let absent = || NotStarted::NotReached("refused".to_owned());
+        let lost = || NotStarted::Lost(Box::new(Loss::of_host("closed")));
+        assert_eq!(attempts(Duration::MAX, absent), (3, true));
+        assert_eq!(attempts(Duration::MAX, lost), (3, true));
+        assert_eq!(attempts(Duration::ZERO, absent), (1, false));
+        let refused = || NotStarted::NotLoaded("no FMU".to_owned());
+        assert_eq!(attempts(Duration::MAX, refused), (1, false));
     }
 }

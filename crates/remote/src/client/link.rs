@@ -50,6 +50,8 @@ pub struct RemoteLink {
     /// Bytes that were written to the connection.
     written: Arc<AtomicU64>,
     longest_silence: Duration,
+    /// For how long the host had given no sign of life when it was lost.
+    silence: Duration,
     timeout: Option<Duration>,
     computing: Option<u64>,
     last_log: Option<String>,
@@ -79,12 +81,18 @@ impl RemoteLink {
             incoming: Incoming::Opening(opening),
             written,
             longest_silence: opener.longest_silence(),
+            silence: Duration::ZERO,
             timeout: opener.timeout,
             computing: None,
             last_log: None,
             is_gone: false,
             runtime,
         }
+    }
+
+    /// For how long the host had given no sign of life when it was lost.
+    pub(super) const fn silence(&self) -> Duration {
+        self.silence
     }
 
     /// Hands a frame to the connection, which writes it when it is [driven](Self::flush).
@@ -128,6 +136,7 @@ impl RemoteLink {
             ))),
             Ok(Err(status)) => Err(Ended::Refused(status)),
             Err(_) => {
+                self.silence = longest;
                 let silence = longest.as_secs_f64();
                 let text = format!(
                     "no sign of life from host {} within {silence} s",

@@ -103,7 +103,7 @@ impl<H: Host> Hosted<H> {
                 return Err(self.give_up(&loss));
             };
             self.report_restart(&loss);
-            self.link = match self.host.open() {
+            self.link = match self.host.open_again(&self.link) {
                 Ok(link) => link,
                 Err(NotStarted::NotLoaded(message) | NotStarted::NotReached(message)) => {
                     let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));

@@ -18,6 +18,15 @@ pub trait Host: Send {
     /// # Errors
     /// If there can be no process, or it does not load the FMU.
     fn open(&mut self) -> Result<Self::Link, NotStarted>;
+
+    /// Starts one in place of the process that was lost on this way.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open).
+    fn open_again(&mut self, lost: &Self::Link) -> Result<Self::Link, NotStarted> {
+        let _ = lost;
+        self.open()
+    }
 }
 
 /// The way to a process that hosts an FMU. Requests and replies take turns.
