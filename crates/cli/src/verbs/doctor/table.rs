@@ -14,10 +14,9 @@ const MOST_SHOWN: f64 = 100.0;
 /// All findings.
 pub(super) fn of(diagnosis: &Diagnosis) -> String {
     let mut text = format!(
-        "macro-step  {} s; {} probe runs of {} macro-steps\n",
+        "macro-step  {} s; {}\n",
         short(diagnosis.step_size),
-        diagnosis.runs,
-        short(diagnosis.steps.ceil()),
+        probe_runs(diagnosis.runs, diagnosis.steps.ceil()),
     );
     text.push_str(&format!(
         "stability   {}\n",
@@ -45,6 +44,19 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
         text.push_str(&format!("note: {note}\n"));
     }
     text
+}
+
+fn probe_runs(runs: usize, steps: f64) -> String {
+    let ending = |plural: bool| if plural { "s" } else { "" };
+    let runs = format!("{runs} probe run{}", ending(runs != 1));
+    if steps == 0.0 {
+        return format!("{runs} without a macro-step");
+    }
+    format!(
+        "{runs} of {} macro-step{}",
+        short(steps),
+        ending(steps != 1.0)
+    )
 }
 
 fn stability(stability: &Stability) -> String {
@@ -240,4 +252,16 @@ fn number(value: f64) -> String {
     }
     let scale = 10_f64.powf(value.abs().log10().floor() - 2.0);
     short((value / scale).round() * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_probe_run_is_no_plural_and_may_make_no_macro_step() {
+        assert_eq!(probe_runs(1, 0.0), "1 probe run without a macro-step");
+        assert_eq!(probe_runs(1, 1.0), "1 probe run of 1 macro-step");
+        assert_eq!(probe_runs(12, 40.0), "12 probe runs of 40 macro-steps");
+    }
 }
