@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the command line as it is shipped; where it is.
+/// Builds the command line as it is shipped, which nothing compiles anew where `cargo build --release` has built it; where it is.
 pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    let what = ["--release", "--package", "gyrator-cli", "--bin", "gyrator"];
-    build(root, target, &what)?;
+    build(root, target, &["--release"])?;
     Ok(target.join("release/gyrator"))
 }
 
