@@ -25,7 +25,11 @@ struct Served {
 
 impl Served {
     fn start(bench: &Bench, more: &[&str]) -> Self {
-        let arguments = ["serve", "fmus", "--keys", "keys", "--listen", "127.0.0.1:0"];
+        Self::at("127.0.0.1:0", bench, more)
+    }
+
+    fn at(address: &str, bench: &Bench, more: &[&str]) -> Self {
+        let arguments = ["serve", "fmus", "--keys", "keys", "--listen", address];
         Self::of(bench.command(arguments.into_iter().chain(more.iter().copied())))
     }
 
@@ -53,6 +57,10 @@ impl Served {
         let first = served.note_with("serving the FMUs");
         served.url = first.rsplit(' ').next().unwrap().to_owned();
         served
+    }
+
+    fn address(&self) -> String {
+        self.url.split_once("//").unwrap().1.to_owned()
     }
 
     /// The next line of the log with this text in it.
@@ -225,8 +233,7 @@ fn a_study_goes_on_once_its_host_is_back() {
     let outcome = bench.run(["study", "study.toml", "-o", "local.csv"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let served = Served::start(&bench, &[]);
-    let (_, address) = served.url.split_once("//").unwrap();
-    let address = address.to_owned();
+    let address = served.address();
     bench.write("system.toml", &on_host(&system, &["left"], &served.url));
     // Gone before the first run, and there again for the next attempt.
     drop(served);
@@ -238,8 +245,7 @@ fn a_study_goes_on_once_its_host_is_back() {
         "{}",
         outcome.stderr
     );
-    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
-    let _served = Served::of(bench.command(arguments));
+    let _served = Served::at(&address, &bench, &[]);
     let outcome = bench.run(study);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert!(bench.read("remote.csv") == bench.read("local.csv"));
@@ -258,8 +264,7 @@ fn a_study_keeps_no_row_whose_error_bars_lack_a_host() {
     let outcome = bench.run(["study", "study.toml", "-o", "local.csv"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let mut served = Served::start(&bench, &[]);
-    let (_, address) = served.url.split_once("//").unwrap();
-    let address = address.to_owned();
+    let address = served.address();
     bench.write("system.toml", &on_host(&system, &["left"], &served.url));
     let study = [
         "study",
@@ -277,8 +282,7 @@ fn a_study_keeps_no_row_whose_error_bars_lack_a_host() {
     served.process.kill().unwrap();
     let status = child.unwrap().wait().unwrap();
     assert_eq!(status.code(), Some(4));
-    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
-    let _served = Served::of(bench.command(arguments));
+    let _served = Served::at(&address, &bench, &[]);
     let outcome = bench.run(study);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert!(bench.read("remote.csv") == bench.read("local.csv"));
@@ -401,8 +405,7 @@ fn a_restart_waits_for_a_host_that_comes_back() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let expected = bench.read("out.csv");
     let mut served = Served::start(&bench, &[]);
-    let (_, address) = served.url.split_once("//").unwrap();
-    let address = address.to_owned();
+    let address = served.address();
     bench.write("system.toml", &on_host(&system, &["left"], &served.url));
     let child = bench
         .command(["run", "system.toml", "-o", "remote.csv"])
@@ -414,8 +417,7 @@ fn a_restart_waits_for_a_host_that_comes_back() {
     });
     served.process.kill().unwrap();
     served.process.wait().unwrap();
-    let arguments = ["serve", "fmus", "--keys", "keys", "--listen", &address];
-    let _served = Served::of(bench.command(arguments));
+    let _served = Served::at(&address, &bench, &[]);
     let outcome = child.unwrap().wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(outcome.status.code(), Some(0), "{stderr}");
