@@ -42,7 +42,7 @@ impl Copies {
     /// Outputs declare to depend on these variables.
     fn with_dependencies(indices: &str) -> Self {
         let copies = Self(tempfile::tempdir().unwrap());
-        for name in ["OscillatorMotion", "Faulty"] {
+        for name in ["OscillatorMotion", "OscillatorHub", "Faulty"] {
             let fmu = File::open(gyrator_testkit::fmu(name)).unwrap();
             let mut archive = ZipArchive::new(fmu).unwrap();
             let mut copy = ZipWriter::new(File::create(copies.fmu(name)).unwrap());
@@ -82,6 +82,37 @@ impl Copies {
                  [[bonds]]\nname = \"bond{pair}\"\nsense = -1\n\
                  effort = {{ from = \"a{pair}.x\", to = \"b{pair}.f\" }}\n\
                  flow = {{ from = \"b{pair}.v\", to = \"a{pair}.f\" }}\n"
+            );
+        }
+        system_of(&text)
+    }
+
+    /// Pairs of oscillators, each with a bond of so many axes, every other one in the other sense.
+    fn bonds_of_axes(&self, axes: &[usize]) -> System {
+        // Effort, flow, and the input of either.
+        const AXES: [(&str, &str, u32); 4] =
+            [("x", "v", 1), ("v", "x", 2), ("x", "x", 3), ("v", "v", 4)];
+        let hub = self.fmu("OscillatorHub");
+        let mut text = String::new();
+        for (pair, count) in axes.iter().enumerate() {
+            let (mut efforts, mut flows) = (String::new(), String::new());
+            for (effort, flow, input) in &AXES[..*count] {
+                let _ = write!(
+                    efforts,
+                    "{{ from = \"a{pair}.{effort}\", to = \"b{pair}.f{input}\" }}, "
+                );
+                let _ = write!(
+                    flows,
+                    "{{ from = \"b{pair}.{flow}\", to = \"a{pair}.f{input}\" }}, "
+                );
+            }
+            let sense = if pair % 2 == 0 { 1 } else { -1 };
+            let _ = write!(
+                text,
+                "[components.a{pair}]\nfmu = {hub:?}\nstart_values = {{ x_start = 0.{pair}3 }}\n\
+                 [components.b{pair}]\nfmu = {hub:?}\n\
+                 [[bonds]]\nname = \"bond{pair}\"\nsense = {sense}\n\
+                 effort = [{efforts}]\nflow = [{flows}]\n"
             );
         }
         system_of(&text)
@@ -201,6 +232,24 @@ fn macro_steps_in_a_row_are_the_same_to_the_last_bit() {
     for pairs in [1, 2, 7, 40] {
         expect_rows(copies.bonds(pairs));
         let text = expect_one_course(|| copies.bonds(pairs));
+        assert!(text.contains("stop-time 300 "), "{text}");
+    }
+}
+
+/// Alone, four together, in groups that end where the number of axes changes, and with more axes than the ledger adds in a row.
+#[test]
+fn macro_steps_in_a_row_of_bonds_with_several_axes_are_the_same_to_the_last_bit() {
+    let copies = Copies::new();
+    let cases: [&[usize]; 5] = [
+        &[2],
+        &[3, 3],
+        &[2, 2, 2, 2],
+        &[1, 2, 2, 2, 2, 2, 2, 3, 1, 1, 1],
+        &[4, 2],
+    ];
+    for axes in cases {
+        expect_rows(copies.bonds_of_axes(axes));
+        let text = expect_one_course(|| copies.bonds_of_axes(axes));
         assert!(text.contains("stop-time 300 "), "{text}");
     }
 }

@@ -6,7 +6,7 @@
 //! connection defect; Kyllingstad et al. (2025), who control the step by it. Limits: an output that is
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
-use gyrator_thread_team::{Loops, with_wide_registers};
+use gyrator_thread_team::{Four, Loops, Places, with_wide_registers};
 
 use crate::extremes::{greater, less};
 use crate::inner_steps::InnerSteps;
@@ -137,32 +137,46 @@ impl Group {
         }
     }
 
-    /// As [`add`](Self::add) for steps in a row, in which each value that is given is used in the step after it. The values
+    /// As [`add`](Self::add) for the steps of the rows, in which each value that is given is used in the step after it. The values
     /// are finite.
     #[inline(always)]
-    fn add_in_a_row(&mut self, mut values: impl Iterator<Item = [f64; LANES]>, length: f64) {
-        let (Some(used), Some(mut given)) = (values.next(), values.next()) else {
+    fn add_rows<F: Four>(&mut self, sources: Places, rows: &Rows, length: f64) {
+        let mut rows = rows.all().map(|row| F::at(row, sources));
+        let (Some(used), Some(mut given)) = (rows.next(), rows.next()) else {
             return;
         };
-        // Registers.
-        let mut sums = *self;
-        sums.add(used, given, length);
-        let mut last = sums.last;
-        for next in values {
-            let used = std::mem::replace(&mut given, next);
-            for lane in 0..LANES {
-                // The value used is the last one given, so the mean defect is half of that at the end, and that is −Δy.
-                let defect = used[lane] - next[lane];
-                let square = defect * defect;
-                sums.work[lane] += square;
-                sums.squares[lane] += square * length;
-                sums.max[lane] = greater(defect.abs(), sums.max[lane]);
-                sums.see(lane, next[lane]);
-                last[lane] = defect;
-            }
+        self.add(used.into(), given.into(), length);
+        let [
+            mut work,
+            mut squares,
+            mut max,
+            mut least,
+            mut greatest,
+            mut last,
+        ] = [
+            self.work,
+            self.squares,
+            self.max,
+            self.least,
+            self.greatest,
+            self.last,
+        ]
+        .map(F::from);
+        let length = F::all(length);
+        for next in rows {
+            // The value used is the last one given, so the mean defect is half of that at the end, and that is −Δy.
+            last = given - next;
+            let square = last * last;
+            work = work + square;
+            squares = squares + square * length;
+            max = last.abs().or_more(max);
+            least = next.or_less(least);
+            greatest = next.or_more(greatest);
+            given = next;
         }
-        (sums.given, sums.last) = (given, last);
-        *self = sums;
+        (self.work, self.squares, self.max) = (work.into(), squares.into(), max.into());
+        (self.least, self.greatest) = (least.into(), greatest.into());
+        (self.given, self.last) = (given.into(), last.into());
     }
 
     /// Adds a step of one connection: the value used at its end, where `given` is given, and the one used at its `start`.
@@ -212,15 +226,12 @@ impl Loops for Observation<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Four>(self) {
         let (rows, length) = (self.rows, self.length);
         let (sources, last_sources) = self.sources.as_chunks::<LANES>();
         for (group, sources) in self.groups.iter_mut().zip(sources) {
-            let [a, b, c, d] = sources.map(|source| source as usize);
-            // So that no index is checked in the loop.
-            assert!(a.max(b).max(c.max(d)) < rows.width());
-            let values = rows.all().map(|row| [row[a], row[b], row[c], row[d]]);
-            group.add_in_a_row(values, length);
+            let sources = sources.map(|source| source as usize);
+            group.add_rows::<F>(sources.into(), rows, length);
         }
         if let Some(group) = self.groups.last_mut() {
             for (lane, source) in last_sources.iter().enumerate() {
@@ -248,7 +259,7 @@ impl Loops for ObservationOfUsed<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<F: Four>(self) {
         let (whole, rest) = self.groups.split_at_mut(self.connections / LANES);
         for (index, group) in whole.iter_mut().enumerate() {
             // Registers.

@@ -80,12 +80,6 @@ impl Rows {
         &self.values[steps * self.width..][..self.width]
     }
 
-    /// Outputs in a row.
-    #[inline(always)]
-    pub(crate) fn width(&self) -> usize {
-        self.width
-    }
-
     /// The outputs before the first macro-step, and after each.
     #[inline(always)]
     pub(crate) fn all(&self) -> std::slice::ChunksExact<'_, f64> {

@@ -54,11 +54,13 @@ impl Cursor {
         Self(guard)
     }
 
-    /// Notes that `function` of an instance is called now.
+    /// A function that notes that `function` of an instance is called now.
     #[inline(always)]
-    pub(crate) fn call(&self, tag: Tag, function: Function) {
+    pub(crate) fn calls_of(&self, function: Function) -> impl Fn(Tag) + use<'_> {
         let code = u64::from(Activity::Call(function).code());
-        self.0.slot().activity.store(code | tag.0, Relaxed);
+        // In a register: the calls of an FMU could change where it is in memory, as far as the compiler knows.
+        let slot = self.0.slot();
+        move |tag| slot.activity.store(code | tag.0, Relaxed)
     }
 
     /// Notes from when on in simulated time the instances step.

@@ -304,8 +304,9 @@ impl Lane {
         call: impl Fn(&Record) -> fmi2_abi::Status,
         is_well: impl Fn() -> bool,
     ) -> Result<(), Interruption> {
+        let note = self.cursor.calls_of(function);
         for record in &self.records {
-            self.cursor.call(record.tag, function);
+            note(record.tag);
             let status = call(record);
             if status != fmi2_abi::OK || !is_well() {
                 return Err(self.interruption(record, function, status));

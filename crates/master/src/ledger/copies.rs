@@ -1,53 +1,97 @@
 //! Bonds whose inputs are copies of outputs that are not stale, over some macro-steps in a row: the same sums as of
-//! [`observe_copies`](super::BondAccount::observe_copies) step by step, bond by bond, so that a bond's sums stay in
+//! [`observe_copies`](super::BondAccount::observe_copies) step by step, but some bonds after the others, so that their sums stay in
 //! registers.
 
-use gyrator_thread_team::{Loops, with_wide_registers};
+use gyrator_thread_team::{Four, Loops, One, Places, with_wide_registers};
 
 use super::{BondAccount, BondEnergy, Ledger};
-use crate::extremes::{greater, less};
+use crate::extremes::greater;
 use crate::graph::Axis;
 use crate::rows::{MOST_STEPS, Rows};
 use crate::state::SystemState;
 
-/// Bonds that are added side by side: as many as the numbers in a wide register.
+/// Bonds that are added side by side.
 const SIDE_BY_SIDE: usize = 4;
 
-/// One number of each of `N` bonds.
-type Each<const N: usize> = [f64; N];
-type ByStep<const N: usize> = [Each<N>; MOST_STEPS];
-/// The values before the first macro-step, too.
-type ByPoint<const N: usize> = [Each<N>; MOST_STEPS + 1];
+/// Numbers of axes of bonds that can be added here: those of motions in one to three directions, without turns and with them.
+const AXES: [usize; 4] = [1, 2, 3, MOST_AXES];
+const MOST_AXES: usize = 6;
 
-/// Values of some bonds by macro-step. What does not depend on the step before is computed for all of them first.
-#[derive(Clone)]
-struct Columns<const N: usize> {
-    /// Of one axis.
-    effort: ByPoint<N>,
-    flow: ByPoint<N>,
-    given: ByStep<N>,
-    received: ByStep<N>,
-    output_power: ByStep<N>,
-    curvature: ByStep<N>,
-    residual: ByStep<N>,
-    transferred_integrated: ByStep<N>,
-    /// Sums so far.
-    residual_integrated: ByStep<N>,
-}
+/// One number of each of the bonds.
+type Each = [f64; SIDE_BY_SIDE];
+type ByStep = [Each; MOST_STEPS];
 
-/// Columns for one bond, which are written anew for each.
-#[derive(Clone)]
-pub(super) struct Room(Columns<1>);
+/// Some bonds with as many axes each, which follow each other: [`SIDE_BY_SIDE`] at most.
+struct Group<'a>(&'a mut [BondAccount]);
 
-impl Default for Room {
-    fn default() -> Self {
-        Self(Columns::EMPTY)
+impl Group<'_> {
+    /// A value of each bond. In the place of bonds that lack there is the last one, whose values are computed again.
+    #[inline(always)]
+    fn each<T>(&self, value: impl Fn(&BondAccount) -> T) -> [T; SIDE_BY_SIDE] {
+        let last = self.0.len() - 1;
+        std::array::from_fn(|lane| value(&self.0[lane.min(last)]))
+    }
+
+    #[inline(always)]
+    fn number<F: Four>(&self, value: impl Fn(&BondAccount) -> f64) -> F {
+        F::from(self.each(value))
     }
 }
 
-impl std::fmt::Debug for Room {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Room").finish_non_exhaustive()
+/// An axis of the bonds from step to step.
+#[derive(Clone, Copy)]
+struct AxisCourse<F> {
+    effort_output: Places,
+    flow_output: Places,
+    weight: F,
+    /// Weighted.
+    effort_input: F,
+    flow_input: F,
+    flow_before: F,
+    last_change: F,
+}
+
+/// Powers at the end of a macro-step.
+#[derive(Clone, Copy)]
+struct Point<F> {
+    given: F,
+    received: F,
+    output_power: F,
+    /// Σ effort input · change of the slope of the flow.
+    curvature: F,
+}
+
+impl<F: Four> AxisCourse<F> {
+    /// The axis with this number, whose inputs are the outputs `before` the first macro-step.
+    #[inline(always)]
+    fn new(group: &Group<'_>, axis: usize, before: &[f64]) -> Self {
+        let effort_output = Places::from(group.each(|bond| bond.axes[axis].effort_output));
+        let flow_output = Places::from(group.each(|bond| bond.axes[axis].flow_output));
+        let weight: F = group.number(|bond| bond.axes[axis].weight);
+        let flow_before = F::at(before, flow_output);
+        Self {
+            effort_output,
+            flow_output,
+            weight,
+            effort_input: weight * F::at(before, effort_output),
+            flow_input: weight * flow_before,
+            flow_before,
+            last_change: group.number(|bond| bond.last_changes[axis]),
+        }
+    }
+
+    /// Adds the powers after a macro-step with these outputs, which are the inputs of the next one.
+    #[inline(always)]
+    fn add_to(&mut self, point: &mut Point<F>, outputs: &[f64]) {
+        let effort = F::at(outputs, self.effort_output);
+        let flow = F::at(outputs, self.flow_output);
+        point.given = point.given + effort * self.flow_input;
+        point.received = point.received + self.effort_input * flow;
+        let change = flow - self.flow_before;
+        point.curvature = point.curvature + self.effort_input * (change - self.last_change);
+        (self.last_change, self.flow_before) = (change, flow);
+        (self.effort_input, self.flow_input) = (self.weight * effort, self.weight * flow);
+        point.output_power = point.output_power + self.effort_input * flow;
     }
 }
 
@@ -60,6 +104,32 @@ struct Steps<'a, 'b> {
     look: &'a mut Look<'b>,
     /// Integrated residual energy of all power bonds by macro-step, J.
     made: [f64; MOST_STEPS],
+    room: &'a mut Room,
+}
+
+/// Residual and given powers, W, and integrated residual energies, J, of the bonds that were added last.
+#[derive(Clone)]
+pub(super) struct Room {
+    residual: ByStep,
+    given: ByStep,
+    integrated: ByStep,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        let [residual, given, integrated] = [[[0.0; SIDE_BY_SIDE]; MOST_STEPS]; 3];
+        Self {
+            residual,
+            given,
+            integrated,
+        }
+    }
+}
+
+impl std::fmt::Debug for Room {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Room").finish_non_exhaustive()
+    }
 }
 
 /// Receives the number of a bond, its powers by macro-step, and the greatest magnitudes of residual and given power, W.
@@ -74,97 +144,6 @@ pub(crate) struct Powers<'a> {
     pub(crate) of: &'a dyn Fn(usize) -> [f64; 2],
 }
 
-impl<const N: usize> Columns<N> {
-    const EMPTY: Self = Self {
-        effort: [[0.0; N]; MOST_STEPS + 1],
-        flow: [[0.0; N]; MOST_STEPS + 1],
-        given: [[0.0; N]; MOST_STEPS],
-        received: [[0.0; N]; MOST_STEPS],
-        output_power: [[0.0; N]; MOST_STEPS],
-        curvature: [[0.0; N]; MOST_STEPS],
-        residual: [[0.0; N]; MOST_STEPS],
-        transferred_integrated: [[0.0; N]; MOST_STEPS],
-        residual_integrated: [[0.0; N]; MOST_STEPS],
-    };
-
-    /// Collects effort and flow of an axis of each bond from the rows.
-    #[inline(always)]
-    fn gather(&mut self, axes: [&Axis; N], rows: &Rows) {
-        let efforts = axes.map(|axis| axis.effort_output);
-        let flows = axes.map(|axis| axis.flow_output);
-        let all_outputs = efforts.iter().chain(&flows);
-        // So that no index is checked in the loop.
-        for output in all_outputs {
-            assert!(*output < rows.width());
-        }
-        let columns = self.effort.iter_mut().zip(&mut self.flow);
-        for ((effort, flow), row) in columns.zip(rows.all()) {
-            *effort = efforts.map(|output| row[output]);
-            *flow = flows.map(|output| row[output]);
-        }
-    }
-
-    /// Adds the powers of the axes that were gathered to those of the axes before them; there are none before the `FIRST`.
-    /// Returns the last changes of their flows.
-    #[inline(always)]
-    fn add_axis<const FIRST: bool>(
-        &mut self,
-        weights: Each<N>,
-        mut last_changes: Each<N>,
-        steps: usize,
-    ) -> Each<N> {
-        // Slices of one length, so that no index is checked in the loop.
-        let (effort, flow) = (&self.effort[..=steps], &self.flow[..=steps]);
-        let (effort_before, effort) = (&effort[..steps], &effort[1..]);
-        let (flow_before, flow) = (&flow[..steps], &flow[1..]);
-        let (given, received) = (&mut self.given[..steps], &mut self.received[..steps]);
-        let output_power = &mut self.output_power[..steps];
-        let curvature = &mut self.curvature[..steps];
-        let before = |sum: f64| if FIRST { 0.0 } else { sum };
-        for step in 0..steps {
-            for bond in 0..N {
-                let weight = weights[bond];
-                let effort_input = weight * effort_before[step][bond];
-                let flow_input = weight * flow_before[step][bond];
-                let (effort, flow) = (effort[step][bond], flow[step][bond]);
-                given[step][bond] = before(given[step][bond]) + effort * flow_input;
-                received[step][bond] = before(received[step][bond]) + effort_input * flow;
-                let power = weight * effort * flow;
-                output_power[step][bond] = before(output_power[step][bond]) + power;
-                let change = flow - flow_before[step][bond];
-                let bent = effort_input * (change - last_changes[bond]);
-                curvature[step][bond] = before(curvature[step][bond]) + bent;
-                last_changes[bond] = change;
-            }
-        }
-        last_changes
-    }
-
-    /// Computes residual powers from the powers, and what is added to sums for each of these `steps` of this `size`, s. Returns the
-    /// output powers at their end.
-    #[inline(always)]
-    fn integrate(&mut self, steps: usize, size: f64, mut output_power_before: Each<N>) -> Each<N> {
-        let half = 0.5 * size;
-        let (given, received) = (&self.given[..steps], &self.received[..steps]);
-        let output_power = &self.output_power[..steps];
-        let residual = &mut self.residual[..steps];
-        let curvature = &mut self.curvature[..steps];
-        let integrated = &mut self.transferred_integrated[..steps];
-        for step in 0..steps {
-            for bond in 0..N {
-                residual[step][bond] = received[step][bond] - given[step][bond];
-                integrated[step][bond] = half * (output_power_before[bond] + given[step][bond]);
-                output_power_before[bond] = output_power[step][bond];
-                let curvature = &mut curvature[step][bond];
-                // The first step of a run has no change before it: nothing is added then.
-                let bent = *curvature * size / 12.0;
-                *curvature = if bent.is_nan() { -0.0 } else { bent };
-            }
-        }
-        output_power_before
-    }
-}
-
 impl Ledger {
     /// Whether it can observe macro-steps in a row: there are no bonds, or all of them are as in [`BondAccount::observe_copies`], and their inputs
     /// are copies of their own outputs.
@@ -173,19 +152,15 @@ impl Ledger {
         self.bonds.is_empty() || (self.copies_own_outputs && state.units.uniform)
     }
 
-    /// Whether the inputs of all bonds copy the outputs of the same bond.
+    /// Whether the inputs of all bonds copy the outputs of the same bond, and each has as many axes as can be added here.
     pub(super) fn copies_own_outputs(state: &SystemState) -> bool {
         let sources = &state.courses.sources;
         let is_own = |axis: &Axis| {
             sources[axis.effort_input] as usize == axis.effort_output
                 && sources[axis.flow_input] as usize == axis.flow_output
         };
-        state
-            .graph
-            .bonds
-            .iter()
-            .flat_map(|bond| &bond.axes)
-            .all(is_own)
+        let mut bonds = state.graph.bonds.iter();
+        bonds.all(|bond| AXES.contains(&bond.axes.len()) && bond.axes.iter().all(is_own))
     }
 
     /// Adds the macro-steps of the rows, all of this `size`, s. `end_of` gives their ends by their numbers among the rows, s.
@@ -204,9 +179,11 @@ impl Ledger {
             look,
             // The sum of no numbers.
             made: [-0.0; MOST_STEPS],
+            room: &mut self.room,
         };
         with_wide_registers(Observation {
-            ledger: self,
+            bonds: &mut self.bonds,
+            peak: &mut self.peak,
             steps,
         });
     }
@@ -214,7 +191,9 @@ impl Ledger {
 
 /// Does the work of [`Ledger::observe_rows`].
 struct Observation<'a, 'b> {
-    ledger: &'a mut Ledger,
+    bonds: &'a mut [BondAccount],
+    /// As [`Ledger::peak`].
+    peak: &'a mut (f64, f64),
     steps: Steps<'a, 'b>,
 }
 
@@ -222,28 +201,23 @@ impl Loops for Observation<'_, '_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
-        let Self { ledger, mut steps } = self;
-        let Room(of_one) = &mut *ledger.room;
-        let (groups, others) = ledger.bonds.as_chunks_mut::<SIDE_BY_SIDE>();
+    fn run<F: Four>(self) {
+        let Self {
+            bonds,
+            peak,
+            mut steps,
+        } = self;
         let mut first = 0;
-        if !groups.is_empty() {
-            // On the stack: kept in the room, they are not computed in wide registers.
-            let mut columns = Columns::EMPTY;
-            for group in groups {
-                let axes = group[0].axes.len();
-                if group.iter().all(|bond| bond.axes.len() == axes) {
-                    steps.add_to(group, &mut columns, first);
-                } else {
-                    steps.add_to_each(group, of_one, first);
-                }
-                first += SIDE_BY_SIDE;
-            }
+        while let Some(bond) = bonds.get(first) {
+            let axes = bond.axes.len();
+            let others = bonds[first..].iter().take(SIDE_BY_SIDE);
+            let alike = others.take_while(|other| other.axes.len() == axes).count();
+            let group = Group(&mut bonds[first..first + alike]);
+            steps.add_to::<F>(group, first);
+            first += alike;
         }
-        steps.add_to_each(others, of_one, first);
         let made = &steps.made[..steps.rows.steps()];
-        let peak = &mut ledger.peak;
-        if ledger.bonds.len() > 1 && greatest_magnitude(made) > peak.0.abs() {
+        if bonds.len() > 1 && greatest_magnitude(made) > peak.0.abs() {
             for (step, made) in made.iter().enumerate() {
                 if made.abs() > peak.0.abs() {
                     *peak = (*made, (steps.end_of)(step));
@@ -260,139 +234,157 @@ fn greatest_magnitude(values: &[f64]) -> f64 {
 }
 
 impl Steps<'_, '_> {
+    /// Adds the macro-steps to bonds of which the `first` one has this number.
     #[inline(always)]
-    fn add_to_each(&mut self, bonds: &mut [BondAccount], columns: &mut Columns<1>, first: usize) {
-        let (bonds, _) = bonds.as_chunks_mut::<1>();
-        for (index, bond) in bonds.iter_mut().enumerate() {
-            self.add_to(bond, columns, first + index);
-        }
-    }
-
-    /// Adds the macro-steps to bonds with as many axes each, of which the `first` one has this number.
-    #[inline(always)]
-    fn add_to<const N: usize>(
-        &mut self,
-        bonds: &mut [BondAccount; N],
-        columns: &mut Columns<N>,
-        first: usize,
-    ) {
+    fn add_to<F: Four>(&mut self, mut group: Group<'_>, first: usize) {
+        let greatest = match group.0.len() {
+            1 => self.sum_any::<One>(&mut group),
+            _ => self.sum_any::<F>(&mut group),
+        };
+        let Self {
+            room,
+            made,
+            end_of,
+            look,
+            ..
+        } = self;
+        let Room {
+            residual,
+            given,
+            integrated,
+        } = &**room;
         let steps = self.rows.steps();
-        for axis in 0..bonds[0].axes.len() {
-            let axes = bonds.each_ref().map(|bond| &bond.axes[axis]);
-            let weights = axes.map(|axis| axis.weight);
-            columns.gather(axes, self.rows);
-            let last = bonds.each_ref().map(|bond| bond.last_changes[axis]);
-            let last = match axis {
-                0 => columns.add_axis::<true>(weights, last, steps),
-                _ => columns.add_axis::<false>(weights, last, steps),
-            };
-            for (bond, last) in bonds.iter_mut().zip(last) {
-                bond.last_changes[axis] = last;
-            }
-        }
-        let greatest = self.sum(bonds, columns);
-        let integrated = &columns.residual_integrated[..steps];
-        if bonds.iter().all(|bond| bond.is_power) {
-            for (made, own) in self.made.iter_mut().zip(integrated) {
+        let Group(bonds) = group;
+        if bonds.len() == SIDE_BY_SIDE && bonds.iter().all(|bond| bond.is_power) {
+            for (made, own) in made.iter_mut().zip(integrated).take(steps) {
                 *made = own.iter().fold(*made, |made, own| made + own);
             }
         } else {
             for (index, _) in bonds.iter().enumerate().filter(|(_, bond)| bond.is_power) {
-                let own = integrated.iter().map(|each| each[index]);
-                self.made
-                    .iter_mut()
-                    .zip(own)
-                    .for_each(|(made, own)| *made += own);
+                for (made, own) in made.iter_mut().zip(integrated).take(steps) {
+                    *made += own[index];
+                }
             }
         }
         for (index, bond) in bonds.iter_mut().enumerate() {
-            let [residual, given, made] = greatest.map(|each| each[index]);
-            let residual_in = |step: usize| columns.residual[step][index];
+            let [most_residual, most_given, made] = greatest.map(|each| each[index]);
             let sums = &mut bond.energy;
-            if residual > sums.max_residual_power
+            if most_residual > sums.max_residual_power
                 || made > sums.peak_residual_energy_integrated.abs()
             {
-                let in_step = |step: usize| [residual_in(step), integrated[step][index]];
-                sums.keep_peaks_of((0..steps).map(in_step), self.end_of);
+                let in_step = |step: usize| [residual[step][index], integrated[step][index]];
+                sums.keep_peaks_of((0..steps).map(in_step), *end_of);
             }
-            let of = |step: usize| [residual_in(step), columns.given[step][index]];
-            (self.look)(first + index, Powers { steps, of: &of }, [residual, given]);
+            let of = |step: usize| [residual[step][index], given[step][index]];
+            let powers = Powers { steps, of: &of };
+            look(first + index, powers, [most_residual, most_given]);
         }
     }
 
-    /// Adds the powers in the columns to the sums of the bonds. Returns the greatest magnitudes of residual power and given power, W,
-    /// and of the integrated residual energy, J.
+    /// As [`sum`](Self::sum).
     #[inline(always)]
-    fn sum<const N: usize>(
-        &self,
-        bonds: &mut [BondAccount; N],
-        columns: &mut Columns<N>,
-    ) -> [Each<N>; 3] {
-        let (steps, size) = (self.rows.steps(), self.size);
-        let output_power = bonds.each_ref().map(|bond| bond.output_power_before);
-        let output_power = columns.integrate(steps, size, output_power);
-        let half = 0.5 * size;
-        let mut sums = Sums::of(bonds);
-        let (residual, given) = (&columns.residual[..steps], &columns.given[..steps]);
-        let transferred_integrated = &columns.transferred_integrated[..steps];
-        let curvature = &columns.curvature[..steps];
-        let residual_integrated = &mut columns.residual_integrated[..steps];
-        let mut most = [[0.0; N]; 3];
-        for step in 0..steps {
-            for bond in 0..N {
-                let (residual, given) = (residual[step][bond], given[step][bond]);
-                let transferred = given * size;
-                sums.transferred[bond] += transferred;
-                sums.transferred_abs[bond] += transferred.abs();
-                sums.least[bond] = less(sums.transferred[bond], sums.least[bond]);
-                sums.greatest[bond] = greater(sums.transferred[bond], sums.greatest[bond]);
-                let residual_energy = residual * size;
-                sums.residual[bond] += residual_energy;
-                sums.applied_residual[bond] += residual_energy;
-                sums.residual_abs[bond] += residual_energy.abs();
-                sums.residual_integrated[bond] += half * residual;
-                residual_integrated[step][bond] = sums.residual_integrated[bond];
-                sums.transferred_integrated[bond] += transferred_integrated[step][bond];
-                sums.curvature[bond] += curvature[step][bond];
-                most[0][bond] = greater(residual.abs(), most[0][bond]);
-                most[1][bond] = greater(given.abs(), most[1][bond]);
-                let made = sums.residual_integrated[bond].abs();
-                most[2][bond] = greater(made, most[2][bond]);
-            }
+    fn sum_any<F: Four>(&mut self, group: &mut Group<'_>) -> [Each; 3] {
+        match group.0[0].axes.len() {
+            1 => self.sum::<F, 1>(group),
+            2 => self.sum::<F, 2>(group),
+            3 => self.sum::<F, 3>(group),
+            _ => self.sum::<F, MOST_AXES>(group),
         }
-        sums.keep(bonds);
-        for (index, bond) in bonds.iter_mut().enumerate() {
+    }
+
+    /// Adds the macro-steps to the sums of bonds of so many `AXES`. Returns the greatest magnitudes of residual power and given power,
+    /// W, and of the integrated residual energy, J.
+    #[inline(always)]
+    fn sum<F: Four, const AXES: usize>(&mut self, group: &mut Group<'_>) -> [Each; 3] {
+        let mut rows = self.rows.all();
+        let zero = F::all(0.0);
+        let Some(before) = rows.next() else {
+            return [[0.0; SIDE_BY_SIDE]; 3];
+        };
+        let mut axes: [AxisCourse<F>; AXES] =
+            std::array::from_fn(|axis| AxisCourse::new(group, axis, before));
+        let (size, half, twelve) = (F::all(self.size), F::all(0.5 * self.size), F::all(12.0));
+        let mut sums = Sums::<F>::of(group);
+        let mut last = Point {
+            given: zero,
+            received: zero,
+            output_power: group.number(|bond| bond.output_power_before),
+            curvature: zero,
+        };
+        let (mut most_residual, mut most_given, mut most_made) = (zero, zero, zero);
+        let room = &mut *self.room;
+        let kept = room.residual.iter_mut().zip(&mut room.given);
+        let kept = kept.zip(&mut room.integrated);
+        for (row, ((residual_powers, given_powers), integrated)) in rows.zip(kept) {
+            let mut point = Point {
+                given: zero,
+                received: zero,
+                output_power: zero,
+                curvature: zero,
+            };
+            for axis in &mut axes {
+                axis.add_to(&mut point, row);
+            }
+            let residual = point.received - point.given;
+            (*residual_powers, *given_powers) = (residual.into(), point.given.into());
+            let transferred = point.given * size;
+            sums.transferred = sums.transferred + transferred;
+            sums.transferred_abs = sums.transferred_abs + transferred.abs();
+            sums.least = sums.transferred.or_less(sums.least);
+            sums.greatest = sums.transferred.or_more(sums.greatest);
+            let residual_energy = residual * size;
+            sums.residual = sums.residual + residual_energy;
+            sums.applied_residual = sums.applied_residual + residual_energy;
+            sums.residual_abs = sums.residual_abs + residual_energy.abs();
+            sums.residual_integrated = sums.residual_integrated + half * residual;
+            *integrated = sums.residual_integrated.into();
+            let transferred = half * (last.output_power + point.given);
+            sums.transferred_integrated = sums.transferred_integrated + transferred;
+            // The first step of a run has no change before it: nothing is added then.
+            let bent = point.curvature * size / twelve;
+            sums.curvature = sums.curvature + bent.or_if_nan(F::all(-0.0));
+            most_residual = residual.abs().or_more(most_residual);
+            most_given = point.given.abs().or_more(most_given);
+            most_made = sums.residual_integrated.abs().or_more(most_made);
+            last = point;
+        }
+        sums.keep(group);
+        let changes = axes.map(|axis| axis.last_change.into());
+        let [given, received, output_power] =
+            [last.given, last.received, last.output_power].map(F::into);
+        for (index, bond) in group.0.iter_mut().enumerate() {
             bond.output_power_before = output_power[index];
-            if let Some(last) = steps.checked_sub(1) {
-                let energy = &mut bond.energy;
-                energy.given_power = given[last][index];
-                energy.received_power = columns.received[last][index];
-                energy.residual_power = residual[last][index];
-                energy.applied_residual_power = residual[last][index];
+            for (own, last) in bond.last_changes.iter_mut().zip(changes) {
+                *own = last[index];
             }
+            let energy = &mut bond.energy;
+            energy.given_power = given[index];
+            energy.received_power = received[index];
+            energy.residual_power = received[index] - given[index];
+            energy.applied_residual_power = energy.residual_power;
         }
-        most
+        [most_residual, most_given, most_made].map(F::into)
     }
 }
 
 /// Sums and extremes of some bonds, sum by sum: each is one register.
-struct Sums<const N: usize> {
-    transferred: Each<N>,
-    transferred_abs: Each<N>,
-    transferred_integrated: Each<N>,
-    residual: Each<N>,
-    residual_abs: Each<N>,
-    residual_integrated: Each<N>,
-    applied_residual: Each<N>,
-    curvature: Each<N>,
-    least: Each<N>,
-    greatest: Each<N>,
+struct Sums<F> {
+    transferred: F,
+    transferred_abs: F,
+    transferred_integrated: F,
+    residual: F,
+    residual_abs: F,
+    residual_integrated: F,
+    applied_residual: F,
+    curvature: F,
+    least: F,
+    greatest: F,
 }
 
-impl<const N: usize> Sums<N> {
+impl<F: Four> Sums<F> {
     #[inline(always)]
-    fn of(bonds: &[BondAccount; N]) -> Self {
-        let each = |value: fn(&BondAccount) -> f64| bonds.each_ref().map(value);
+    fn of(group: &Group<'_>) -> Self {
+        let each = |value: fn(&BondAccount) -> f64| group.number(value);
         Self {
             transferred: each(|bond| bond.energy.transferred_energy),
             transferred_abs: each(|bond| bond.energy.transferred_energy_abs),
@@ -408,19 +400,33 @@ impl<const N: usize> Sums<N> {
     }
 
     #[inline(always)]
-    fn keep(&self, bonds: &mut [BondAccount; N]) {
-        for (index, bond) in bonds.iter_mut().enumerate() {
-            let energy = &mut bond.energy;
-            energy.transferred_energy = self.transferred[index];
-            energy.transferred_energy_abs = self.transferred_abs[index];
-            energy.transferred_energy_integrated = self.transferred_integrated[index];
-            energy.residual_energy = self.residual[index];
-            energy.residual_energy_abs = self.residual_abs[index];
-            energy.residual_energy_integrated = self.residual_integrated[index];
-            energy.applied_residual_energy = self.applied_residual[index];
-            bond.error.curvature = self.curvature[index];
-            (bond.least, bond.greatest) = (self.least[index], self.greatest[index]);
-        }
+    fn keep(self, Group(bonds): &mut Group<'_>) {
+        let mut keep = |sum: F, own: fn(&mut BondAccount) -> &mut f64| {
+            let sums: Each = sum.into();
+            for (bond, sum) in bonds.iter_mut().zip(sums) {
+                *own(bond) = sum;
+            }
+        };
+        keep(self.transferred, |bond| &mut bond.energy.transferred_energy);
+        keep(self.transferred_abs, |bond| {
+            &mut bond.energy.transferred_energy_abs
+        });
+        keep(self.transferred_integrated, |bond| {
+            &mut bond.energy.transferred_energy_integrated
+        });
+        keep(self.residual, |bond| &mut bond.energy.residual_energy);
+        keep(self.residual_abs, |bond| {
+            &mut bond.energy.residual_energy_abs
+        });
+        keep(self.residual_integrated, |bond| {
+            &mut bond.energy.residual_energy_integrated
+        });
+        keep(self.applied_residual, |bond| {
+            &mut bond.energy.applied_residual_energy
+        });
+        keep(self.curvature, |bond| &mut bond.error.curvature);
+        keep(self.least, |bond| &mut bond.least);
+        keep(self.greatest, |bond| &mut bond.greatest);
     }
 }
 

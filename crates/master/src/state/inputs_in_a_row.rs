@@ -3,7 +3,7 @@
 //! Each macro-step of which nothing is unusual does to the pasts what [`InputCourse::observe`] does, to the last bit. An input
 //! of which something is, a jump or a degree that changes, observes the value by itself.
 
-use gyrator_thread_team::{Loops, with_wide_registers};
+use gyrator_thread_team::{Four, Loops, with_wide_registers};
 
 use super::InputCourse;
 use super::jump::JumpDetectors;
@@ -224,7 +224,7 @@ impl Loops for Observation<'_> {
     type Output = bool;
 
     #[inline(always)]
-    fn run(self) -> bool {
+    fn run<F: Four>(self) -> bool {
         let (fed, _) = self.fed.as_chunks_mut();
         let (used, _) = self.used.as_chunks_mut();
         let mut is_any = false;
