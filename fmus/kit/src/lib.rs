@@ -58,6 +58,7 @@ mod model;
 pub mod package;
 mod simulation;
 mod slave;
+mod start_values;
 mod table;
 #[cfg(test)]
 mod test_model;

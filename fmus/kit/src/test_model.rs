@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Fault, Integrator, Model, Variable};
+use crate::{Fault, Integrator, Model, Variable, start_values};
 
 /// Values of the integrator choice of [`Linear`].
 pub(crate) const FORWARD_EULER: u8 = 0;
@@ -10,27 +10,16 @@ pub(crate) const RUNGE_KUTTA_4: u8 = 1;
 pub(crate) const TRAPEZOIDAL: u8 = 2;
 pub(crate) const OWN: u8 = 3;
 
-/// x' = −rate·x + u, y = x + gain·u.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Linear<const METHOD: u8> {
-    pub(crate) x: [f64; 1],
-    u: f64,
-    y: f64,
-    rate: f64,
-    gain: f64,
-    x_start: f64,
-}
-
-impl<const METHOD: u8> Default for Linear<METHOD> {
-    fn default() -> Self {
-        Self {
-            x: [0.0],
-            u: 0.0,
-            y: 0.0,
-            rate: 0.5,
-            gain: 2.0,
-            x_start: 3.0,
-        }
+start_values! {
+    /// x' = −rate·x + u, y = x + gain·u.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub(crate) struct Linear<const METHOD: u8> {
+        pub(crate) x: [f64; 1],
+        u: f64,
+        y: f64,
+        rate: f64 = 0.5,
+        gain: f64 = 2.0,
+        x_start: f64 = 3.0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The hydraulic cylinder of a crane, with its valve.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -13,61 +13,36 @@ pub type InterpolatingCraneCylinder = Cylinder<true>;
 
 type CylinderVariable<const INTERPOLATES: bool> = Variable<Cylinder<INTERPOLATES>>;
 
-/// A cylinder with two chambers of compressible fluid. Its force f = a_p·(p2 − p1) − c·v follows
-/// the input v at once (direct feed-through); the pressures follow Rodríguez et al. (2022),
-/// eqs 26–32. The run starts in static equilibrium under `load`, computed at initialization, and
-/// the spool then moves by eq. 33, whose ω is a frequency in Hz.
-///
-/// Defaults are table 5.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Cylinder<const INTERPOLATES: bool> {
-    l3: f64,
-    s_start: f64,
-    load: f64,
-    c: f64,
-    a_p: f64,
-    a: f64,
-    b: f64,
-    c_d: f64,
-    rho: f64,
-    p_pump: f64,
-    p_tank: f64,
-    valve_area: f64,
-    spool_amplitude: f64,
-    spool_frequency: f64,
-    s: f64,
-    v: f64,
-    f: f64,
-    gamma: f64,
-    spool_start: f64,
-    pressure: [f64; 2],
-}
-
-impl<const INTERPOLATES: bool> Default for Cylinder<INTERPOLATES> {
-    fn default() -> Self {
-        Self {
-            l3: 0.442,
-            s_start: 0.5,
-            // Balance of the torques on link 1: the lever of the cylinder is half that of m2.
-            load: (200.0 + 2.0 * 250.0 + 2.0 * 100.0) * 9.81,
-            c: 1e5,
-            a_p: 65e-4,
-            a: 6.53e-10,
-            b: -1.19e-18,
-            c_d: 0.67,
-            rho: 850.0,
-            p_pump: 7.6e6,
-            p_tank: 1e5,
-            valve_area: 5e-4,
-            spool_amplitude: 0.1,
-            spool_frequency: 2.0,
-            s: 0.5,
-            v: 0.0,
-            f: 0.0,
-            gamma: 0.0,
-            spool_start: 0.0,
-            pressure: [0.0; 2],
-        }
+start_values! {
+    /// A cylinder with two chambers of compressible fluid. Its force f = a_p·(p2 − p1) − c·v follows
+    /// the input v at once (direct feed-through); the pressures follow Rodríguez et al. (2022),
+    /// eqs 26–32. The run starts in static equilibrium under `load`, computed at initialization, and
+    /// the spool then moves by eq. 33, whose ω is a frequency in Hz.
+    ///
+    /// Defaults are table 5.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct Cylinder<const INTERPOLATES: bool> {
+        l3: f64 = 0.442,
+        s_start: f64 = 0.5,
+        // Balance of the torques on link 1: the lever of the cylinder is half that of m2.
+        load: f64 = (200.0 + 2.0 * 250.0 + 2.0 * 100.0) * 9.81,
+        c: f64 = 1e5,
+        a_p: f64 = 65e-4,
+        a: f64 = 6.53e-10,
+        b: f64 = -1.19e-18,
+        c_d: f64 = 0.67,
+        rho: f64 = 850.0,
+        p_pump: f64 = 7.6e6,
+        p_tank: f64 = 1e5,
+        valve_area: f64 = 5e-4,
+        spool_amplitude: f64 = 0.1,
+        spool_frequency: f64 = 2.0,
+        s: f64 = 0.5,
+        v: f64,
+        f: f64,
+        gamma: f64,
+        spool_start: f64,
+        pressure: [f64; 2],
     }
 }
 

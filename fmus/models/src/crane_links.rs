@@ -1,6 +1,6 @@
 //! The two links of a hydraulic crane, moved by the force of its cylinder.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
 
@@ -8,44 +8,30 @@ use crate::two_links::TwoLinks;
 
 type LinksVariable = Variable<CraneLinks>;
 
-/// Two rods in a plane: link 1, a uniform rod, turns about the origin and carries a point mass m2
-/// at its end, from which link 2, massless with a point mass m3 at its end, hangs. A cylinder
-/// between the fixed point B and the middle of link 1 pushes with the force f along its length s.
-/// Minimal coordinates θ1, θ2, the angles of the links above the x axis; no direct feed-through.
-///
-/// Rodríguez et al. (2022), section 4.4; defaults are table 5.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CraneLinks {
-    links: TwoLinks,
-    x_b: f64,
-    y_b: f64,
-    theta1_start: f64,
-    theta2_start: f64,
-    f: f64,
-    s: f64,
-    v: f64,
-    state: [f64; 4],
-}
-
-impl Default for CraneLinks {
-    fn default() -> Self {
-        Self {
-            links: TwoLinks {
-                l1: 1.0,
-                l2: 0.5,
-                m1: 200.0,
-                m2: 250.0,
-                m3: 100.0,
-            },
-            x_b: 0.75_f64.sqrt(),
-            y_b: 0.0,
-            theta1_start: FRAC_PI_6,
-            theta2_start: 3.0 * FRAC_PI_2,
-            f: 0.0,
-            s: 0.0,
-            v: 0.0,
-            state: [0.0; 4],
-        }
+start_values! {
+    /// Two rods in a plane: link 1, a uniform rod, turns about the origin and carries a point mass m2
+    /// at its end, from which link 2, massless with a point mass m3 at its end, hangs. A cylinder
+    /// between the fixed point B and the middle of link 1 pushes with the force f along its length s.
+    /// Minimal coordinates θ1, θ2, the angles of the links above the x axis; no direct feed-through.
+    ///
+    /// Rodríguez et al. (2022), section 4.4; defaults are table 5.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct CraneLinks {
+        links: TwoLinks = TwoLinks {
+            l1: 1.0,
+            l2: 0.5,
+            m1: 200.0,
+            m2: 250.0,
+            m3: 100.0,
+        },
+        x_b: f64 = 0.75_f64.sqrt(),
+        y_b: f64,
+        theta1_start: f64 = FRAC_PI_6,
+        theta2_start: f64 = 3.0 * FRAC_PI_2,
+        f: f64,
+        s: f64,
+        v: f64,
+        state: [f64; 4],
     }
 }
 

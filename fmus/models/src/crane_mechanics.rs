@@ -1,6 +1,6 @@
 //! The structure of a hydraulic crane with one or two actuators.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, start_values, variables};
 use nalgebra::Vector2;
 use serde::{Deserialize, Serialize};
 
@@ -10,65 +10,40 @@ use crate::hydraulic_piston::Piston;
 
 type MechanicsVariable = Variable<CraneMechanics>;
 
-/// The structure of a hydraulic crane: link 1 turns about the origin, link 2 hangs from its end.
-/// Actuator 1 stands between a fixed point and the middle of link 1, actuator 2, if there is one,
-/// between the middles of the links. They are driven by forces, or by the pressures on their pistons, whose friction and
-/// end dampers then belong to this model.
-///
-/// Beside the motion of the actuators it gives what an interface model needs: s̈ = W·F + b with the
-/// inverse effective mass W and the free acceleration b, which follow from the state alone. Only
-/// the accelerations follow the inputs at once (direct feed-through).
-///
-/// Rahikainen et al. (2020), sections 2.1, 2.3.1 and 3.1; defaults are tables 1 and 2. The second
-/// piston is not in the paper.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct CraneMechanics {
-    structure: Structure,
-    pistons: [Piston; 2],
-    actuators: i32,
-    coupling: i32,
-    formulation: i32,
-    restart: bool,
-    alpha: f64,
-    omega: f64,
-    xi: f64,
-    penalty_mass: f64,
-    f: [f64; 2],
-    p: [[f64; 2]; 2],
-    s: [f64; 2],
-    v: [f64; 2],
-    a: [f64; 2],
-    inverse_mass: [f64; 3],
-    free_acceleration: [f64; 2],
-    energy: f64,
-    constraint: f64,
-    state: [f64; STATES],
-}
-
-impl Default for CraneMechanics {
-    fn default() -> Self {
-        Self {
-            structure: Structure::default(),
-            pistons: [Piston::FIRST, Piston::SECOND],
-            actuators: 1,
-            coupling: FORCE,
-            formulation: INDEX_1,
-            restart: false,
-            alpha: 1e7,
-            omega: 10.0,
-            xi: 1.0,
-            penalty_mass: 1e6,
-            f: [0.0; 2],
-            p: [[0.0; 2]; 2],
-            s: [0.0; 2],
-            v: [0.0; 2],
-            a: [0.0; 2],
-            inverse_mass: [0.0; 3],
-            free_acceleration: [0.0; 2],
-            energy: 0.0,
-            constraint: 0.0,
-            state: [0.0; STATES],
-        }
+start_values! {
+    /// The structure of a hydraulic crane: link 1 turns about the origin, link 2 hangs from its end.
+    /// Actuator 1 stands between a fixed point and the middle of link 1, actuator 2, if there is one,
+    /// between the middles of the links. They are driven by forces, or by the pressures on their pistons, whose friction and
+    /// end dampers then belong to this model.
+    ///
+    /// Beside the motion of the actuators it gives what an interface model needs: s̈ = W·F + b with the
+    /// inverse effective mass W and the free acceleration b, which follow from the state alone. Only
+    /// the accelerations follow the inputs at once (direct feed-through).
+    ///
+    /// Rahikainen et al. (2020), sections 2.1, 2.3.1 and 3.1; defaults are tables 1 and 2. The second
+    /// piston is not in the paper.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct CraneMechanics {
+        structure: Structure,
+        pistons: [Piston; 2] = [Piston::FIRST, Piston::SECOND],
+        actuators: i32 = 1,
+        coupling: i32 = FORCE,
+        formulation: i32 = INDEX_1,
+        restart: bool,
+        alpha: f64 = 1e7,
+        omega: f64 = 10.0,
+        xi: f64 = 1.0,
+        penalty_mass: f64 = 1e6,
+        f: [f64; 2],
+        p: [[f64; 2]; 2],
+        s: [f64; 2],
+        v: [f64; 2],
+        a: [f64; 2],
+        inverse_mass: [f64; 3],
+        free_acceleration: [f64; 2],
+        energy: f64,
+        constraint: f64,
+        state: [f64; STATES],
     }
 }
 

@@ -1,5 +1,6 @@
 //! The crane of two links in redundant coordinates, with its two actuators.
 
+use fmu_kit::start_values;
 use nalgebra::{Matrix2, Matrix3, SMatrix, SVector, Vector2, Vector3};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_6};
@@ -14,36 +15,22 @@ pub(crate) type Jacobian = SMatrix<f64, 3, 5>;
 /// A matrix over the coordinates.
 pub(crate) type Square = SMatrix<f64, 5, 5>;
 
-/// Masses and lengths of the crane: P is the middle of link 1, R the end of link 2. Actuator 1
-/// stands between the fixed point B and P, actuator 2 between P and the middle of link 2.
-///
-/// Rahikainen et al. (2020), section 3.1; defaults are table 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Structure {
-    pub(crate) l: f64,
-    pub(crate) l_h: f64,
-    pub(crate) m: f64,
-    pub(crate) m_p: f64,
-    pub(crate) m_h: f64,
-    pub(crate) x_b: f64,
-    pub(crate) y_b: f64,
-    pub(crate) theta1_start: f64,
-    pub(crate) theta2_start: f64,
-}
-
-impl Default for Structure {
-    fn default() -> Self {
-        Self {
-            l: 1.0,
-            l_h: 0.5,
-            m: 200.0,
-            m_p: 250.0,
-            m_h: 100.0,
-            x_b: 0.75_f64.sqrt(),
-            y_b: 0.0,
-            theta1_start: FRAC_PI_6,
-            theta2_start: 3.0 * FRAC_PI_2,
-        }
+start_values! {
+    /// Masses and lengths of the crane: P is the middle of link 1, R the end of link 2. Actuator 1
+    /// stands between the fixed point B and P, actuator 2 between P and the middle of link 2.
+    ///
+    /// Rahikainen et al. (2020), section 3.1; defaults are table 1.
+    #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+    pub(crate) struct Structure {
+        pub(crate) l: f64 = 1.0,
+        pub(crate) l_h: f64 = 0.5,
+        pub(crate) m: f64 = 200.0,
+        pub(crate) m_p: f64 = 250.0,
+        pub(crate) m_h: f64 = 100.0,
+        pub(crate) x_b: f64 = 0.75_f64.sqrt(),
+        pub(crate) y_b: f64,
+        pub(crate) theta1_start: f64 = FRAC_PI_6,
+        pub(crate) theta2_start: f64 = 3.0 * FRAC_PI_2,
     }
 }
 

@@ -1,37 +1,24 @@
 //! Half 1 of the dual mass-spring-damper, with the coupling spring and damper.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// m·v' = −k·x − d·v − F, x' = v with the coupling force F = k_c·(x − x_c) + d_c·(v − v2) as output,
-/// which follows the input v2 at once (direct feed-through); x_c' = v2.
-///
-/// Chen et al. (2021), section 4.1; defaults are the system of figure 10.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DualMassForce {
-    m: f64,
-    k: f64,
-    d: f64,
-    k_c: f64,
-    d_c: f64,
-    v2: f64,
-    force: f64,
-    /// Position, velocity, integral of the received velocity.
-    state: [f64; 3],
-}
-
-impl Default for DualMassForce {
-    fn default() -> Self {
-        Self {
-            m: 9.9049,
-            k: 586.9352,
-            d: 50.9125,
-            k_c: 741.3214,
-            d_c: 40.3909,
-            v2: 0.0,
-            force: 0.0,
-            state: [0.0; 3],
-        }
+start_values! {
+    /// m·v' = −k·x − d·v − F, x' = v with the coupling force F = k_c·(x − x_c) + d_c·(v − v2) as output,
+    /// which follows the input v2 at once (direct feed-through); x_c' = v2.
+    ///
+    /// Chen et al. (2021), section 4.1; defaults are the system of figure 10.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct DualMassForce {
+        m: f64 = 9.9049,
+        k: f64 = 586.9352,
+        d: f64 = 50.9125,
+        k_c: f64 = 741.3214,
+        d_c: f64 = 40.3909,
+        v2: f64,
+        force: f64,
+        /// Position, velocity, integral of the received velocity.
+        state: [f64; 3],
     }
 }
 

@@ -1,38 +1,24 @@
 //! Half 2 of the dual mass-spring-damper, which two pulses of force excite.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// m·v' = −k·x − d·v + F + external force, x' = v, with the velocity as output.
-///
-/// Chen et al. (2021), section 4.1; defaults are the system of figure 10 and its pulses of 1 N at 1 s
-/// and at 4 s, whose length the paper does not give.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct DualMassVelocity {
-    m: f64,
-    k: f64,
-    d: f64,
-    pulse_force: f64,
-    pulse_width: f64,
-    pulse_time_1: f64,
-    pulse_time_2: f64,
-    force: f64,
-    state: [f64; 2],
-}
-
-impl Default for DualMassVelocity {
-    fn default() -> Self {
-        Self {
-            m: 0.3935,
-            k: 956.6108,
-            d: 20.1711,
-            pulse_force: 1.0,
-            pulse_width: 0.2,
-            pulse_time_1: 1.0,
-            pulse_time_2: 4.0,
-            force: 0.0,
-            state: [0.0; 2],
-        }
+start_values! {
+    /// m·v' = −k·x − d·v + F + external force, x' = v, with the velocity as output.
+    ///
+    /// Chen et al. (2021), section 4.1; defaults are the system of figure 10 and its pulses of 1 N at 1 s
+    /// and at 4 s, whose length the paper does not give.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct DualMassVelocity {
+        m: f64 = 0.3935,
+        k: f64 = 956.6108,
+        d: f64 = 20.1711,
+        pulse_force: f64 = 1.0,
+        pulse_width: f64 = 0.2,
+        pulse_time_1: f64 = 1.0,
+        pulse_time_2: f64 = 4.0,
+        force: f64,
+        state: [f64; 2],
     }
 }
 

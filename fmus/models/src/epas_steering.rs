@@ -2,22 +2,24 @@
 
 use std::f64::consts::PI;
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// Column, motor and rack, joined by an elastic torsion bar and an elastic belt, with friction after
-/// LuGre at column and rack.
-///
-/// The equations are 17 and 18 of Chen et al. (2021) with g(v) = Fc. Their parameters (table 5) are not
-/// public: those here are a stand-in of the same kind, stiff and weakly damped.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EpasSteering {
-    torque_amplitude: f64,
-    torque_frequency: f64,
-    motor_torque: f64,
-    rack_force: f64,
-    pinion_torque: f64,
-    state: SteeringState,
+start_values! {
+    /// Column, motor and rack, joined by an elastic torsion bar and an elastic belt, with friction after
+    /// LuGre at column and rack.
+    ///
+    /// The equations are 17 and 18 of Chen et al. (2021) with g(v) = Fc. Their parameters (table 5) are not
+    /// public: those here are a stand-in of the same kind, stiff and weakly damped.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct EpasSteering {
+        torque_amplitude: f64 = 2.5,
+        torque_frequency: f64 = 1.0,
+        motor_torque: f64,
+        rack_force: f64,
+        pinion_torque: f64,
+        state: SteeringState,
+    }
 }
 
 /// Angles and rates of column and motor, rad and rad/s; position and velocity of the rack, m and m/s;
@@ -64,19 +66,6 @@ impl Friction {
         let rate = velocity - self.stiffness * bristle / self.coulomb * velocity.abs();
         let force = self.stiffness * bristle + self.micro_damping * rate + self.viscous * velocity;
         (force, rate)
-    }
-}
-
-impl Default for EpasSteering {
-    fn default() -> Self {
-        Self {
-            torque_amplitude: 2.5,
-            torque_frequency: 1.0,
-            motor_torque: 0.0,
-            rack_force: 0.0,
-            pinion_torque: 0.0,
-            state: [0.0; 8],
-        }
     }
 }
 

@@ -1,19 +1,24 @@
 //! A vehicle with an elastic link from the steering rack to its front wheels.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// A single-track vehicle at constant speed with relaxing tyres; its front wheels turn about their
-/// pivot, moved by the rack over an elastic tie rod.
-///
-/// A stand-in for the multibody vehicle of 36487 equations of Chen et al. (2021), section 4.2, which is
-/// not public.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct EpasVehicle {
-    tie_rod: TieRod,
-    velocity: f64,
-    force: f64,
-    state: VehicleState,
+start_values! {
+    /// A single-track vehicle at constant speed with relaxing tyres; its front wheels turn about their
+    /// pivot, moved by the rack over an elastic tie rod.
+    ///
+    /// A stand-in for the multibody vehicle of 36487 equations of Chen et al. (2021), section 4.2, which is
+    /// not public.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct EpasVehicle {
+        tie_rod: TieRod = TieRod {
+            stiffness: 7e5,
+            damping: 800.0,
+        },
+        velocity: f64,
+        force: f64,
+        state: VehicleState,
+    }
 }
 
 /// Position of the rack, m; angle and rate of the wheels, rad and rad/s; lateral velocity, m/s; yaw
@@ -73,20 +78,6 @@ pub fn vehicle_rates(state: &VehicleState, tie_rod: &TieRod, velocity: f64) -> V
         SPEED / RELAXATION * (FRONT_TYRES * front_slip - front),
         SPEED / RELAXATION * (REAR_TYRES * rear_slip - rear),
     ]
-}
-
-impl Default for EpasVehicle {
-    fn default() -> Self {
-        Self {
-            tie_rod: TieRod {
-                stiffness: 7e5,
-                damping: 800.0,
-            },
-            velocity: 0.0,
-            force: 0.0,
-            state: [0.0; 7],
-        }
-    }
 }
 
 impl Model for EpasVehicle {

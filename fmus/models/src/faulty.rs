@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fmu_kit::{Enumeration, Fault, Model, Variable, crash, variables};
+use fmu_kit::{Enumeration, Fault, Model, Variable, crash, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 const FAULT: Enumeration = Enumeration {
@@ -142,41 +142,26 @@ const RESULTS: [&str; 2] = ["out.csv", "out.csv.part"];
 /// Bytes that a leak takes.
 const LEAK: usize = 256 << 10;
 
-/// Repeats its input, y = u, until the fault that its parameters choose.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Faulty {
-    u: f64,
-    y: f64,
-    fault: i32,
-    function: i32,
-    fault_time: f64,
-    sleep_time: f64,
-    /// Inner steps of a communication step.
-    parts: i32,
-    /// Value of the output; its input where `None`.
-    forced_output: Option<f64>,
-    /// Its state can no longer be put into bytes, whatever the fault.
-    #[serde(serialize_with = "serialize_if_false")]
-    is_stuck: bool,
-    /// Shared by saved states, so that going back does not bring a fault back that came once.
-    #[serde(skip)]
-    has_discarded: Arc<AtomicBool>,
-}
-
-impl Default for Faulty {
-    fn default() -> Self {
-        Self {
-            u: 0.0,
-            y: 0.0,
-            fault: 1,
-            function: DO_STEP,
-            fault_time: 0.0,
-            sleep_time: 1.0,
-            parts: 1,
-            forced_output: None,
-            is_stuck: false,
-            has_discarded: Arc::default(),
-        }
+start_values! {
+    /// Repeats its input, y = u, until the fault that its parameters choose.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct Faulty {
+        u: f64,
+        y: f64,
+        fault: i32 = 1,
+        function: i32 = DO_STEP,
+        fault_time: f64,
+        sleep_time: f64 = 1.0,
+        /// Inner steps of a communication step.
+        parts: i32 = 1,
+        /// Value of the output; its input where `None`.
+        forced_output: Option<f64>,
+        /// Its state can no longer be put into bytes, whatever the fault.
+        #[serde(serialize_with = "serialize_if_false")]
+        is_stuck: bool,
+        /// Shared by saved states, so that going back does not bring a fault back that came once.
+        #[serde(skip)]
+        has_discarded: Arc<AtomicBool>,
     }
 }
 

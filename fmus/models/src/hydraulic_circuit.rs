@@ -1,6 +1,6 @@
 //! The hydraulic circuit of an actuator: valve, throttle, cylinder.
 
-use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -10,76 +10,45 @@ use crate::spool_program::{self, SPOOL_PROGRAMS};
 
 type CircuitVariable = Variable<HydraulicCircuit>;
 
-/// Three volumes of oil: 1 and 2 on both sides of the piston, 3 between the directional valve and a
-/// throttle to volume 1. The force f = p1·A1 − p2·A2 − c·v + dampers follows the inputs s and v at
-/// once (direct feed-through); the pressures and the spool do not.
-///
-/// Rahikainen et al. (2020), section 3.2, and table 2, where printed: the printed volume of hose 3
-/// cannot be integrated by forward Euler at 0.1 ms, so that its default is ten times that, and a
-/// throttle of 2.5 mm keeps the circuit about as stiff. Orifices are laminar below 2 bar, as
-/// in Project Chrono's `ChHydraulicCircuit`, which also has another circuit of that paper's authors:
-/// throttle 6 mm, hose 3 of 4.71e-5 m³.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct HydraulicCircuit {
-    pub(crate) piston: Piston,
-    pub(crate) v_h1: f64,
-    pub(crate) v_h2: f64,
-    pub(crate) v_h3: f64,
-    pub(crate) throttle_diameter: f64,
-    pub(crate) spool_program: i32,
-    pub(crate) load: f64,
-    b_o: f64,
-    b_c: f64,
-    b_h: f64,
-    rho: f64,
-    throttle_discharge: f64,
-    c_v: f64,
-    valve_frequency: f64,
-    p_pump: f64,
-    p_tank: f64,
-    p2_start: f64,
-    integrator: i32,
-    u_ref: f64,
-    s: f64,
-    v: f64,
-    f: f64,
-    f_p: f64,
-    f_p_rate: f64,
-    k_eff: f64,
-    /// Spool position U, V, and pressures p1, p2, p3, Pa.
-    state: [f64; 4],
-}
-
-impl Default for HydraulicCircuit {
-    fn default() -> Self {
-        Self {
-            piston: Piston::FIRST,
-            v_h1: 3.14e-5,
-            v_h2: 7.85e-5,
-            v_h3: 7.85e-6,
-            throttle_diameter: 2.5e-3,
-            spool_program: spool_program::INPUT,
-            load: weight(Throttle::Narrow.masses()),
-            b_o: 1.5e9,
-            b_c: 3.15e10,
-            b_h: 1.5e8,
-            rho: 850.0,
-            throttle_discharge: 0.8,
-            c_v: 1.069e-8,
-            valve_frequency: 35.0,
-            p_pump: 7.6e6,
-            p_tank: 1e5,
-            p2_start: 3.5e6,
-            integrator: 1,
-            u_ref: 0.0,
-            s: 0.5,
-            v: 0.0,
-            f: 0.0,
-            f_p: 0.0,
-            f_p_rate: 0.0,
-            k_eff: 0.0,
-            state: [0.0; 4],
-        }
+start_values! {
+    /// Three volumes of oil: 1 and 2 on both sides of the piston, 3 between the directional valve and a
+    /// throttle to volume 1. The force f = p1·A1 − p2·A2 − c·v + dampers follows the inputs s and v at
+    /// once (direct feed-through); the pressures and the spool do not.
+    ///
+    /// Rahikainen et al. (2020), section 3.2, and table 2, where printed: the printed volume of hose 3
+    /// cannot be integrated by forward Euler at 0.1 ms, so that its default is ten times that, and a
+    /// throttle of 2.5 mm keeps the circuit about as stiff. Orifices are laminar below 2 bar, as
+    /// in Project Chrono's `ChHydraulicCircuit`, which also has another circuit of that paper's authors:
+    /// throttle 6 mm, hose 3 of 4.71e-5 m³.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct HydraulicCircuit {
+        pub(crate) piston: Piston = Piston::FIRST,
+        pub(crate) v_h1: f64 = 3.14e-5,
+        pub(crate) v_h2: f64 = 7.85e-5,
+        pub(crate) v_h3: f64 = 7.85e-6,
+        pub(crate) throttle_diameter: f64 = 2.5e-3,
+        pub(crate) spool_program: i32 = spool_program::INPUT,
+        pub(crate) load: f64 = weight(Throttle::Narrow.masses()),
+        b_o: f64 = 1.5e9,
+        b_c: f64 = 3.15e10,
+        b_h: f64 = 1.5e8,
+        rho: f64 = 850.0,
+        throttle_discharge: f64 = 0.8,
+        c_v: f64 = 1.069e-8,
+        valve_frequency: f64 = 35.0,
+        p_pump: f64 = 7.6e6,
+        p_tank: f64 = 1e5,
+        p2_start: f64 = 3.5e6,
+        integrator: i32 = 1,
+        u_ref: f64,
+        s: f64 = 0.5,
+        v: f64,
+        f: f64,
+        f_p: f64,
+        f_p_rate: f64,
+        k_eff: f64,
+        /// Spool position U, V, and pressures p1, p2, p3, Pa.
+        state: [f64; 4],
     }
 }
 

@@ -1,31 +1,20 @@
 //! A function with known sensitivities, for studies.
 
-use fmu_kit::{Fault, Model, Variable, variables};
+use fmu_kit::{Fault, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// y = sin x₁ + a·sin² x₂ + b·x₃⁴·sin x₁, constant in time.
-///
-/// Ishigami & Homma (1990); with x uniform in −π … π the Sobol indices are known in closed form.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Ishigami {
-    x1: f64,
-    x2: f64,
-    x3: f64,
-    a: f64,
-    b: f64,
-    y: f64,
-}
-
-impl Default for Ishigami {
-    fn default() -> Self {
-        Self {
-            x1: 0.0,
-            x2: 0.0,
-            x3: 0.0,
-            a: 7.0,
-            b: 0.1,
-            y: 0.0,
-        }
+start_values! {
+    /// y = sin x₁ + a·sin² x₂ + b·x₃⁴·sin x₁, constant in time.
+    ///
+    /// Ishigami & Homma (1990); with x uniform in −π … π the Sobol indices are known in closed form.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct Ishigami {
+        x1: f64,
+        x2: f64,
+        x3: f64,
+        a: f64 = 7.0,
+        b: f64 = 0.1,
+        y: f64,
     }
 }
 

@@ -1,48 +1,30 @@
 //! Mass 1 of the double oscillator, with the coupling spring and damper.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
 
-/// m·x'' = −k·x − c·v − f with the coupling force f = k_c·(x − x2) + c_c·(v − v2) as output: it
-/// follows the inputs x2 and v2 at once (direct feed-through).
-///
-/// Rodríguez et al. (2022), the oscillator examples; defaults are table 1, case 1.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct OscillatorForce {
-    m: f64,
-    k: f64,
-    c: f64,
-    k_c: f64,
-    c_c: f64,
-    spring: i32,
-    damper: i32,
-    x_start: f64,
-    v_start: f64,
-    x2: f64,
-    v2: f64,
-    f: f64,
-    state: [f64; 2],
-}
-
-impl Default for OscillatorForce {
-    fn default() -> Self {
-        Self {
-            m: 1.0,
-            k: 10.0,
-            c: 0.0,
-            k_c: 100.0,
-            c_c: 0.0,
-            spring: LINEAR,
-            damper: LINEAR,
-            x_start: 0.0,
-            v_start: 100.0,
-            x2: 0.0,
-            v2: 0.0,
-            f: 0.0,
-            state: [0.0; 2],
-        }
+start_values! {
+    /// m·x'' = −k·x − c·v − f with the coupling force f = k_c·(x − x2) + c_c·(v − v2) as output: it
+    /// follows the inputs x2 and v2 at once (direct feed-through).
+    ///
+    /// Rodríguez et al. (2022), the oscillator examples; defaults are table 1, case 1.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct OscillatorForce {
+        m: f64 = 1.0,
+        k: f64 = 10.0,
+        c: f64,
+        k_c: f64 = 100.0,
+        c_c: f64,
+        spring: i32 = LINEAR,
+        damper: i32 = LINEAR,
+        x_start: f64,
+        v_start: f64 = 100.0,
+        x2: f64,
+        v2: f64,
+        f: f64,
+        state: [f64; 2],
     }
 }
 

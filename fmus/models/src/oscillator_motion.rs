@@ -1,6 +1,6 @@
 //! The mass of an oscillator that coupling forces move.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::oscillator_elements::{DAMPER, LINEAR, SPRING, damper_force, spring_force};
@@ -12,34 +12,20 @@ pub type OscillatorMotion = MovedMass<1>;
 /// (2022), section 4.1, defaults are table 2, case 1.
 pub type OscillatorHub = MovedMass<4>;
 
-/// m·x'' = −k·x − c·v + Σ f; no direct feed-through. A force that nothing feeds stays 0, so that up
-/// to `FORCES` masses ([`OscillatorForce`](crate::OscillatorForce)) hang on it: one, or four.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct MovedMass<const FORCES: usize> {
-    m: f64,
-    k: f64,
-    c: f64,
-    spring: i32,
-    damper: i32,
-    x_start: f64,
-    v_start: f64,
-    forces: [f64; 4],
-    state: [f64; 2],
-}
-
-impl<const FORCES: usize> Default for MovedMass<FORCES> {
-    fn default() -> Self {
-        Self {
-            m: 1.0,
-            k: 1000.0,
-            c: 0.0,
-            spring: LINEAR,
-            damper: LINEAR,
-            x_start: 0.0,
-            v_start: -100.0,
-            forces: [0.0; 4],
-            state: [0.0; 2],
-        }
+start_values! {
+    /// m·x'' = −k·x − c·v + Σ f; no direct feed-through. A force that nothing feeds stays 0, so that up
+    /// to `FORCES` masses ([`OscillatorForce`](crate::OscillatorForce)) hang on it: one, or four.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct MovedMass<const FORCES: usize> {
+        m: f64 = 1.0,
+        k: f64 = 1000.0,
+        c: f64,
+        spring: i32 = LINEAR,
+        damper: i32 = LINEAR,
+        x_start: f64,
+        v_start: f64 = -100.0,
+        forces: [f64; 4],
+        state: [f64; 2],
     }
 }
 

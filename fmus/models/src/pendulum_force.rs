@@ -1,6 +1,6 @@
 //! Pendulum 1 of the coupled pendula, with the spring and damper between the tips.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_4;
 
@@ -8,36 +8,24 @@ use crate::point_pendulum::PointPendulum;
 
 type PendulumVariable = Variable<PendulumForce>;
 
-/// A pendulum whose tip r is tied to the point r2 by a spring and a damper. The force on r2,
-/// (k·(L − l0) + c·L')·(r − r2)/L with L = |r − r2|, is the output: it follows the inputs at once
-/// (direct feed-through).
-///
-/// Rodríguez et al. (2022), section 4.3; defaults are table 4, case 1. The printed natural length,
-/// 8.756 m, is the initial distance of the tips when the initial angles are counted from the
-/// horizontal; both pendula start below it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PendulumForce {
-    pendulum: PointPendulum,
-    k: f64,
-    c: f64,
-    l0: f64,
-    tip2: [f64; 4],
-    force: [f64; 2],
-    state: [f64; 4],
-}
-
-impl Default for PendulumForce {
-    fn default() -> Self {
-        Self {
-            pendulum: PointPendulum::new(1.0, 2.5, [0.0, 0.0], FRAC_PI_4),
-            k: 6.0,
-            c: 0.0,
-            // |(7 + 3.5·cos 10°, −3.5·sin 10°) − 2.5·(cos 45°, −sin 45°)|
-            l0: 8.756_236_736_236_16,
-            tip2: [0.0; 4],
-            force: [0.0; 2],
-            state: [0.0; 4],
-        }
+start_values! {
+    /// A pendulum whose tip r is tied to the point r2 by a spring and a damper. The force on r2,
+    /// (k·(L − l0) + c·L')·(r − r2)/L with L = |r − r2|, is the output: it follows the inputs at once
+    /// (direct feed-through).
+    ///
+    /// Rodríguez et al. (2022), section 4.3; defaults are table 4, case 1. The printed natural length,
+    /// 8.756 m, is the initial distance of the tips when the initial angles are counted from the
+    /// horizontal; both pendula start below it.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct PendulumForce {
+        pendulum: PointPendulum = PointPendulum::new(1.0, 2.5, [0.0, 0.0], FRAC_PI_4),
+        k: f64 = 6.0,
+        c: f64,
+        // |(7 + 3.5·cos 10°, −3.5·sin 10°) − 2.5·(cos 45°, −sin 45°)|
+        l0: f64 = 8.756_236_736_236_16,
+        tip2: [f64; 4],
+        force: [f64; 2],
+        state: [f64; 4],
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pendulum 2 of the coupled pendula, moved by the coupling force.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
@@ -8,23 +8,15 @@ use crate::point_pendulum::PointPendulum;
 
 type PendulumVariable = Variable<PendulumMotion>;
 
-/// A pendulum with a force at its tip; no direct feed-through.
-///
-/// Rodríguez et al. (2022), section 4.3; defaults are table 4.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PendulumMotion {
-    pendulum: PointPendulum,
-    force: [f64; 2],
-    state: [f64; 4],
-}
-
-impl Default for PendulumMotion {
-    fn default() -> Self {
-        Self {
-            pendulum: PointPendulum::new(2.0, 3.5, [7.0, 0.0], PI / 18.0),
-            force: [0.0; 2],
-            state: [0.0; 4],
-        }
+start_values! {
+    /// A pendulum with a force at its tip; no direct feed-through.
+    ///
+    /// Rodríguez et al. (2022), section 4.3; defaults are table 4.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct PendulumMotion {
+        pendulum: PointPendulum = PointPendulum::new(2.0, 3.5, [7.0, 0.0], PI / 18.0),
+        force: [f64; 2],
+        state: [f64; 4],
     }
 }
 

@@ -1,30 +1,21 @@
 //! The chassis of the quarter car, reticulation 1.
 
-use fmu_kit::{Integrator, Model, Variable, variables};
+use fmu_kit::{Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Stepping, stepping_variables};
 
-/// m_c·v_c' = F; no direct feed-through. F lifts the chassis: F·v_c is the power taken in.
-///
-/// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 1; the other half is
-/// [`QuarterCarWheelSuspension`](crate::QuarterCarWheelSuspension).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct QuarterCarChassis {
-    m_c: f64,
-    force: f64,
-    v_c: [f64; 1],
-    stepping: Stepping,
-}
-
-impl Default for QuarterCarChassis {
-    fn default() -> Self {
-        Self {
-            m_c: 400.0,
-            force: 0.0,
-            v_c: [0.0],
-            stepping: Stepping::default(),
-        }
+start_values! {
+    /// m_c·v_c' = F; no direct feed-through. F lifts the chassis: F·v_c is the power taken in.
+    ///
+    /// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 1; the other half is
+    /// [`QuarterCarWheelSuspension`](crate::QuarterCarWheelSuspension).
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct QuarterCarChassis {
+        m_c: f64 = 400.0,
+        force: f64,
+        v_c: [f64; 1] = [0.0],
+        stepping: Stepping,
     }
 }
 

@@ -1,39 +1,28 @@
 //! Chassis and suspension of the quarter car, reticulation 2.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Stepping, Suspension, stepping_variables, suspension_variables};
 
-/// m_c·v_c' = F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows the input v_w at
-/// once (direct feed-through). F·v_w is the power taken in.
-///
-/// The stretch z_w − z_c is a state, integrated from v_c and the input v_w: a velocity corrected
-/// by the master moves the spring, too.
-///
-/// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 2; the other half is
-/// [`QuarterCarWheel`](crate::QuarterCarWheel).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct QuarterCarChassisSuspension {
-    m_c: f64,
-    suspension: Suspension,
-    v_w: f64,
-    force: f64,
-    /// v_c, z_w − z_c.
-    state: [f64; 2],
-    stepping: Stepping,
-}
-
-impl Default for QuarterCarChassisSuspension {
-    fn default() -> Self {
-        Self {
-            m_c: 400.0,
-            suspension: Suspension::default(),
-            v_w: 0.0,
-            force: 0.0,
-            state: [0.0; 2],
-            stepping: Stepping::default(),
-        }
+start_values! {
+    /// m_c·v_c' = F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows the input v_w at
+    /// once (direct feed-through). F·v_w is the power taken in.
+    ///
+    /// The stretch z_w − z_c is a state, integrated from v_c and the input v_w: a velocity corrected
+    /// by the master moves the spring, too.
+    ///
+    /// Sadjina & Pedersen (2019), section 5, simulator S1 of reticulation 2; the other half is
+    /// [`QuarterCarWheel`](crate::QuarterCarWheel).
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct QuarterCarChassisSuspension {
+        m_c: f64 = 400.0,
+        suspension: Suspension,
+        v_w: f64,
+        force: f64,
+        /// v_c, z_w − z_c.
+        state: [f64; 2],
+        stepping: Stepping,
     }
 }
 

@@ -13,24 +13,16 @@
 //! and F·v_w the power out of the wheel: as a power bond whose effort is F, reticulation 1
 //! (F to the chassis, v_c back) has sense 1 and reticulation 2 (F to the wheel, v_w back) sense −1.
 
-use fmu_kit::{Enumeration, Integrator};
+use fmu_kit::{Enumeration, Integrator, start_values};
 use serde::{Deserialize, Serialize};
 
-/// Spring and damper between wheel and chassis.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Suspension {
-    pub(crate) k_c: f64,
-    pub(crate) d_c: f64,
-    pub(crate) exponent: f64,
-}
-
-impl Default for Suspension {
-    fn default() -> Self {
-        Self {
-            k_c: 15e3,
-            d_c: 1e3,
-            exponent: 1.0,
-        }
+start_values! {
+    /// Spring and damper between wheel and chassis.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub(crate) struct Suspension {
+        pub(crate) k_c: f64 = 15e3,
+        pub(crate) d_c: f64 = 1e3,
+        pub(crate) exponent: f64 = 1.0,
     }
 }
 
@@ -47,24 +39,15 @@ impl Suspension {
     }
 }
 
-/// The road, which steps up at the start and may step again.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Road {
-    pub(crate) step: f64,
-    pub(crate) second_step: f64,
-    pub(crate) second_time: f64,
-    /// The height that the wheel feels, m.
-    pub(crate) height: f64,
-}
-
-impl Default for Road {
-    fn default() -> Self {
-        Self {
-            step: 0.1,
-            second_step: 0.0,
-            second_time: 2.0,
-            height: 0.0,
-        }
+start_values! {
+    /// The road, which steps up at the start and may step again.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub(crate) struct Road {
+        pub(crate) step: f64 = 0.1,
+        pub(crate) second_step: f64,
+        pub(crate) second_time: f64 = 2.0,
+        /// The height that the wheel feels, m.
+        pub(crate) height: f64,
     }
 }
 
@@ -86,23 +69,16 @@ impl Road {
     }
 }
 
-/// How the states are advanced over a communication step.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Stepping {
-    pub(crate) micro_steps: i32,
-    pub(crate) integrator: i32,
+start_values! {
+    /// How the states are advanced over a communication step.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub(crate) struct Stepping {
+        pub(crate) micro_steps: i32 = 256,
+        pub(crate) integrator: i32 = FORWARD_EULER,
+    }
 }
 
 const FORWARD_EULER: i32 = 1;
-
-impl Default for Stepping {
-    fn default() -> Self {
-        Self {
-            micro_steps: 256,
-            integrator: FORWARD_EULER,
-        }
-    }
-}
 
 impl Stepping {
     pub(crate) fn integrator(&self) -> Integrator {

@@ -1,36 +1,25 @@
 //! The wheel of the quarter car, reticulation 2.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{Road, Stepping, road_variables, stepping_variables};
 
-/// m_w·v_w' = k_w·(z − z_w) − F; no direct feed-through. F presses the wheel down: F·v_w is the
-/// power given away.
-///
-/// Sadjina & Pedersen (2019), section 5, simulator S2 of reticulation 2; the other half is
-/// [`QuarterCarChassisSuspension`](crate::QuarterCarChassisSuspension).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct QuarterCarWheel {
-    m_w: f64,
-    k_w: f64,
-    road: Road,
-    force: f64,
-    /// z_w, v_w.
-    state: [f64; 2],
-    stepping: Stepping,
-}
-
-impl Default for QuarterCarWheel {
-    fn default() -> Self {
-        Self {
-            m_w: 40.0,
-            k_w: 150e3,
-            road: Road::default(),
-            force: 0.0,
-            state: [0.0; 2],
-            stepping: Stepping::default(),
-        }
+start_values! {
+    /// m_w·v_w' = k_w·(z − z_w) − F; no direct feed-through. F presses the wheel down: F·v_w is the
+    /// power given away.
+    ///
+    /// Sadjina & Pedersen (2019), section 5, simulator S2 of reticulation 2; the other half is
+    /// [`QuarterCarChassisSuspension`](crate::QuarterCarChassisSuspension).
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct QuarterCarWheel {
+        m_w: f64 = 40.0,
+        k_w: f64 = 150e3,
+        road: Road,
+        force: f64,
+        /// z_w, v_w.
+        state: [f64; 2],
+        stepping: Stepping,
     }
 }
 

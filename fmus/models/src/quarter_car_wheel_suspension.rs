@@ -1,45 +1,32 @@
 //! Wheel and suspension of the quarter car, reticulation 1.
 
-use fmu_kit::{Fault, Integrator, Model, Variable, variables};
+use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
 use crate::quarter_car_elements::{
     Road, Stepping, Suspension, road_variables, stepping_variables, suspension_variables,
 };
 
-/// m_w·v_w' = k_w·(z − z_w) − F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows
-/// the input v_c at once (direct feed-through). F·v_c is the power given away.
-///
-/// The stretch z_w − z_c is a state, integrated from v_w and the input v_c: a velocity corrected
-/// by the master moves the spring, too.
-///
-/// Sadjina & Pedersen (2019), section 5, simulator S2 of reticulation 1; the other half is
-/// [`QuarterCarChassis`](crate::QuarterCarChassis).
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct QuarterCarWheelSuspension {
-    m_w: f64,
-    k_w: f64,
-    suspension: Suspension,
-    road: Road,
-    v_c: f64,
-    force: f64,
-    /// z_w, v_w, z_w − z_c.
-    state: [f64; 3],
-    stepping: Stepping,
-}
-
-impl Default for QuarterCarWheelSuspension {
-    fn default() -> Self {
-        Self {
-            m_w: 40.0,
-            k_w: 150e3,
-            suspension: Suspension::default(),
-            road: Road::default(),
-            v_c: 0.0,
-            force: 0.0,
-            state: [0.0; 3],
-            stepping: Stepping::default(),
-        }
+start_values! {
+    /// m_w·v_w' = k_w·(z − z_w) − F with F = k_c·(z_w − z_c) + F_d(v_w − v_c) as output: it follows
+    /// the input v_c at once (direct feed-through). F·v_c is the power given away.
+    ///
+    /// The stretch z_w − z_c is a state, integrated from v_w and the input v_c: a velocity corrected
+    /// by the master moves the spring, too.
+    ///
+    /// Sadjina & Pedersen (2019), section 5, simulator S2 of reticulation 1; the other half is
+    /// [`QuarterCarChassis`](crate::QuarterCarChassis).
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct QuarterCarWheelSuspension {
+        m_w: f64 = 40.0,
+        k_w: f64 = 150e3,
+        suspension: Suspension,
+        road: Road,
+        v_c: f64,
+        force: f64,
+        /// z_w, v_w, z_w − z_c.
+        state: [f64; 3],
+        stepping: Stepping,
     }
 }
 

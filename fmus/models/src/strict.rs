@@ -1,31 +1,21 @@
 //! A model that insists on the order of calls, to test importers.
 
-use fmu_kit::{Model, Variable, variables};
+use fmu_kit::{Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 
-/// A lag with feed-through: ẋ = rate·(u − x), y = x + gain·u.
-///
-/// Its FMU answers every call that FMI 2.0 does not allow (table of section 4.2.4) with an error,
-/// also what many importers do and most FMUs let pass: reading between steps after values were set.
-/// Values that are set before `fmi2SetupExperiment` are lost, as in FMUs of 20-sim.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Strict {
-    u: f64,
-    y: f64,
-    rate: f64,
-    gain: f64,
-    state: [f64; 1],
-}
-
-impl Default for Strict {
-    fn default() -> Self {
-        Self {
-            u: 0.0,
-            y: 0.0,
-            rate: 2.0,
-            gain: 0.5,
-            state: [1.0],
-        }
+start_values! {
+    /// A lag with feed-through: ẋ = rate·(u − x), y = x + gain·u.
+    ///
+    /// Its FMU answers every call that FMI 2.0 does not allow (table of section 4.2.4) with an error,
+    /// also what many importers do and most FMUs let pass: reading between steps after values were set.
+    /// Values that are set before `fmi2SetupExperiment` are lost, as in FMUs of 20-sim.
+    #[derive(Debug, Clone, Serialize, Deserialize)]
+    pub struct Strict {
+        u: f64,
+        y: f64,
+        rate: f64 = 2.0,
+        gain: f64 = 0.5,
+        state: [f64; 1] = [1.0],
     }
 }
 
