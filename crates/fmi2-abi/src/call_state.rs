@@ -1,60 +1,37 @@
 //! Which function may be called in which state of a slave (FMI 2.0.5, table of section 4.2.4).
 
-/// State of a slave, one bit each so that a set of states is one number.
-///
-/// A slave that was freed, or is not there yet, has no state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
-pub enum SlaveState {
-    /// After `fmi2Instantiate` or `fmi2Reset`.
-    Instantiated = 1,
-    /// Initialization Mode.
-    Initialization = 1 << 1,
-    /// Between steps (`stepComplete`), also right after Initialization Mode.
-    StepComplete = 1 << 2,
-    /// `fmi2DoStep` has returned Pending.
-    StepInProgress = 1 << 3,
-    /// `fmi2DoStep` has returned Discard.
-    StepFailed = 1 << 4,
-    /// A pending step was canceled.
-    StepCanceled = 1 << 5,
-    /// After `fmi2Terminate`.
-    Terminated = 1 << 6,
-    /// A function has returned Error.
-    Error = 1 << 7,
-    /// A function has returned Fatal: no function at all may be called.
-    Fatal = 1 << 8,
-}
+use crate::named;
 
-impl SlaveState {
-    /// Every state, in the order of the standard's table.
-    pub const ALL: [Self; 9] = [
-        Self::Instantiated,
-        Self::Initialization,
-        Self::StepComplete,
-        Self::StepInProgress,
-        Self::StepFailed,
-        Self::StepCanceled,
-        Self::Terminated,
-        Self::Error,
-        Self::Fatal,
-    ];
-
-    /// Name for messages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Instantiated => "instantiated",
-            Self::Initialization => "initialization mode",
-            Self::StepComplete => "step complete",
-            Self::StepInProgress => "step in progress",
-            Self::StepFailed => "step failed",
-            Self::StepCanceled => "step canceled",
-            Self::Terminated => "terminated",
-            Self::Error => "error",
-            Self::Fatal => "fatal",
-        }
+named! {
+    /// State of a slave, one bit each so that a set of states is one number.
+    ///
+    /// A slave that was freed, or is not there yet, has no state.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[repr(u16)]
+    pub enum SlaveState {
+        /// After `fmi2Instantiate` or `fmi2Reset`.
+        Instantiated = 1 => "instantiated",
+        /// Initialization Mode.
+        Initialization = 1 << 1 => "initialization mode",
+        /// Between steps (`stepComplete`), also right after Initialization Mode.
+        StepComplete = 1 << 2 => "step complete",
+        /// `fmi2DoStep` has returned Pending.
+        StepInProgress = 1 << 3 => "step in progress",
+        /// `fmi2DoStep` has returned Discard.
+        StepFailed = 1 << 4 => "step failed",
+        /// A pending step was canceled.
+        StepCanceled = 1 << 5 => "step canceled",
+        /// After `fmi2Terminate`.
+        Terminated = 1 << 6 => "terminated",
+        /// A function has returned Error.
+        Error = 1 << 7 => "error",
+        /// A function has returned Fatal: no function at all may be called.
+        Fatal = 1 << 8 => "fatal",
     }
+    /// Every state, in the order of the standard's table.
+    ALL;
+    /// Name for messages.
+    name
 }
 
 /// A set of [`SlaveState`]s.
@@ -83,117 +60,50 @@ const ALL_BUT_FATAL: u16 = 0xff;
 const ALL_BUT_RUNNING: u16 = ALL_BUT_FATAL & !IN_PROGRESS;
 const READABLE: u16 = INITIALIZATION | COMPLETE | FAILED | CANCELED | TERMINATED | ERROR;
 
-/// A function of an FMU that acts on an instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each variant is the C function of that name")]
-pub enum Function {
-    SetDebugLogging,
-    FreeInstance,
-    SetupExperiment,
-    EnterInitializationMode,
-    ExitInitializationMode,
-    Terminate,
-    Reset,
-    GetReal,
-    GetInteger,
-    GetBoolean,
-    GetString,
-    SetReal,
-    SetInteger,
-    SetBoolean,
-    SetString,
-    GetFmuState,
-    SetFmuState,
-    FreeFmuState,
-    SerializedFmuStateSize,
-    SerializeFmuState,
-    DeSerializeFmuState,
-    GetDirectionalDerivative,
-    SetRealInputDerivatives,
-    GetRealOutputDerivatives,
-    DoStep,
-    CancelStep,
-    GetStatus,
-    GetRealStatus,
-    GetIntegerStatus,
-    GetBooleanStatus,
-    GetStringStatus,
+named! {
+    /// A function of an FMU that acts on an instance.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    #[expect(missing_docs, reason = "each variant is the C function of that name")]
+    pub enum Function {
+        SetDebugLogging => "fmi2SetDebugLogging",
+        FreeInstance => "fmi2FreeInstance",
+        SetupExperiment => "fmi2SetupExperiment",
+        EnterInitializationMode => "fmi2EnterInitializationMode",
+        ExitInitializationMode => "fmi2ExitInitializationMode",
+        Terminate => "fmi2Terminate",
+        Reset => "fmi2Reset",
+        GetReal => "fmi2GetReal",
+        GetInteger => "fmi2GetInteger",
+        GetBoolean => "fmi2GetBoolean",
+        GetString => "fmi2GetString",
+        SetReal => "fmi2SetReal",
+        SetInteger => "fmi2SetInteger",
+        SetBoolean => "fmi2SetBoolean",
+        SetString => "fmi2SetString",
+        GetFmuState => "fmi2GetFMUstate",
+        SetFmuState => "fmi2SetFMUstate",
+        FreeFmuState => "fmi2FreeFMUstate",
+        SerializedFmuStateSize => "fmi2SerializedFMUstateSize",
+        SerializeFmuState => "fmi2SerializeFMUstate",
+        DeSerializeFmuState => "fmi2DeSerializeFMUstate",
+        GetDirectionalDerivative => "fmi2GetDirectionalDerivative",
+        SetRealInputDerivatives => "fmi2SetRealInputDerivatives",
+        GetRealOutputDerivatives => "fmi2GetRealOutputDerivatives",
+        DoStep => "fmi2DoStep",
+        CancelStep => "fmi2CancelStep",
+        GetStatus => "fmi2GetStatus",
+        GetRealStatus => "fmi2GetRealStatus",
+        GetIntegerStatus => "fmi2GetIntegerStatus",
+        GetBooleanStatus => "fmi2GetBooleanStatus",
+        GetStringStatus => "fmi2GetStringStatus",
+    }
+    /// Every function.
+    ALL;
+    /// The C name.
+    name
 }
 
 impl Function {
-    /// Every function.
-    pub const ALL: [Self; 31] = [
-        Self::SetDebugLogging,
-        Self::FreeInstance,
-        Self::SetupExperiment,
-        Self::EnterInitializationMode,
-        Self::ExitInitializationMode,
-        Self::Terminate,
-        Self::Reset,
-        Self::GetReal,
-        Self::GetInteger,
-        Self::GetBoolean,
-        Self::GetString,
-        Self::SetReal,
-        Self::SetInteger,
-        Self::SetBoolean,
-        Self::SetString,
-        Self::GetFmuState,
-        Self::SetFmuState,
-        Self::FreeFmuState,
-        Self::SerializedFmuStateSize,
-        Self::SerializeFmuState,
-        Self::DeSerializeFmuState,
-        Self::GetDirectionalDerivative,
-        Self::SetRealInputDerivatives,
-        Self::GetRealOutputDerivatives,
-        Self::DoStep,
-        Self::CancelStep,
-        Self::GetStatus,
-        Self::GetRealStatus,
-        Self::GetIntegerStatus,
-        Self::GetBooleanStatus,
-        Self::GetStringStatus,
-    ];
-
-    /// The C name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SetDebugLogging => "fmi2SetDebugLogging",
-            Self::FreeInstance => "fmi2FreeInstance",
-            Self::SetupExperiment => "fmi2SetupExperiment",
-            Self::EnterInitializationMode => "fmi2EnterInitializationMode",
-            Self::ExitInitializationMode => "fmi2ExitInitializationMode",
-            Self::Terminate => "fmi2Terminate",
-            Self::Reset => "fmi2Reset",
-            Self::GetReal => "fmi2GetReal",
-            Self::GetInteger => "fmi2GetInteger",
-            Self::GetBoolean => "fmi2GetBoolean",
-            Self::GetString => "fmi2GetString",
-            Self::SetReal => "fmi2SetReal",
-            Self::SetInteger => "fmi2SetInteger",
-            Self::SetBoolean => "fmi2SetBoolean",
-            Self::SetString => "fmi2SetString",
-            Self::GetFmuState => "fmi2GetFMUstate",
-            Self::SetFmuState => "fmi2SetFMUstate",
-            Self::FreeFmuState => "fmi2FreeFMUstate",
-            Self::SerializedFmuStateSize => "fmi2SerializedFMUstateSize",
-            Self::SerializeFmuState => "fmi2SerializeFMUstate",
-            Self::DeSerializeFmuState => "fmi2DeSerializeFMUstate",
-            Self::GetDirectionalDerivative => "fmi2GetDirectionalDerivative",
-            Self::SetRealInputDerivatives => "fmi2SetRealInputDerivatives",
-            Self::GetRealOutputDerivatives => "fmi2GetRealOutputDerivatives",
-            Self::DoStep => "fmi2DoStep",
-            Self::CancelStep => "fmi2CancelStep",
-            Self::GetStatus => "fmi2GetStatus",
-            Self::GetRealStatus => "fmi2GetRealStatus",
-            Self::GetIntegerStatus => "fmi2GetIntegerStatus",
-            Self::GetBooleanStatus => "fmi2GetBooleanStatus",
-            Self::GetStringStatus => "fmi2GetStringStatus",
-        }
-    }
-
     /// The states in which the function may be called. Which *variables* may be read or set in a
     /// state (notes 1 to 3 and 6 of the table) is not part of it.
     #[must_use]

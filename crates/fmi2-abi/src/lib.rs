@@ -13,6 +13,7 @@
 
 pub mod c_data;
 pub mod call_state;
+mod named;
 pub mod signature;
 
 pub use c_data::*;

@@ -3,58 +3,46 @@
 //! A row says what `modelDescription.xml` says about a variable and where the value lives in the
 //! model. The start value is not written here: it is the value in `Model::default()`.
 
+use fmi2_abi::named;
+
 use crate::unit::Unit;
 
-/// FMI 2.0, section 2.2.7, attribute `causality`, as far as models here need it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Causality {
-    /// Set before or during initialization, and between steps if tunable.
-    Parameter,
-    /// Set by the importer between steps.
-    Input,
-    /// Computed by the model for others.
-    Output,
-    /// Computed by the model, to look at only.
-    Local,
-}
-
-impl Causality {
-    /// The attribute's value in `modelDescription.xml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Parameter => "parameter",
-            Self::Input => "input",
-            Self::Output => "output",
-            Self::Local => "local",
-        }
+named! {
+    /// FMI 2.0, section 2.2.7, attribute `causality`, as far as models here need it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Causality {
+        /// Set before or during initialization, and between steps if tunable.
+        Parameter => "parameter",
+        /// Set by the importer between steps.
+        Input => "input",
+        /// Computed by the model for others.
+        Output => "output",
+        /// Computed by the model, to look at only.
+        Local => "local",
     }
-}
-
-/// FMI 2.0, section 2.2.7, attribute `variability`, as far as models here need it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Variability {
-    /// Constant after initialization.
-    Fixed,
-    /// A parameter that may change between steps.
-    Tunable,
-    /// Changes at events or communication points only.
-    Discrete,
-    /// A Real without restriction.
-    Continuous,
-}
-
-impl Variability {
+    /// All there are.
+    ALL;
     /// The attribute's value in `modelDescription.xml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Tunable => "tunable",
-            Self::Discrete => "discrete",
-            Self::Continuous => "continuous",
-        }
+    name
+}
+
+named! {
+    /// FMI 2.0, section 2.2.7, attribute `variability`, as far as models here need it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Variability {
+        /// Constant after initialization.
+        Fixed => "fixed",
+        /// A parameter that may change between steps.
+        Tunable => "tunable",
+        /// Changes at events or communication points only.
+        Discrete => "discrete",
+        /// A Real without restriction.
+        Continuous => "continuous",
     }
+    /// All there are.
+    ALL;
+    /// The attribute's value in `modelDescription.xml`.
+    name
 }
 
 /// An enumeration, declared as a `SimpleType`; items count from 1.
@@ -166,25 +154,40 @@ macro_rules! variables {
 }
 
 macro_rules! constructors {
-    ($($parameter:ident $input:ident $output:ident: $variant:ident($value:ty), $variability:ident, $article:literal;)*) => {$(
+    ($($parameter:ident $input:ident $output:ident: $variant:ident($value:ty $(, $items:ident)?), $variability:ident, $article:literal;)*) => {$(
         #[doc = concat!("A fixed parameter: ", $article, " that may be set until initialization ends.")]
         #[must_use]
-        pub fn $parameter(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = TypedPlace::$variant(Place::Model(access));
+        pub fn $parameter(
+            name: &'static str,
+            access: Access<M, $value>,
+            $($items: &'static Enumeration,)?
+            description: &'static str,
+        ) -> Self {
+            let kind = TypedPlace::$variant(Place::Model(access) $(, $items)?);
             Self::new(name, kind, Causality::Parameter, Variability::Fixed, description)
         }
 
         #[doc = concat!("An input: ", $article, " that the importer sets.")]
         #[must_use]
-        pub fn $input(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = TypedPlace::$variant(Place::Model(access));
+        pub fn $input(
+            name: &'static str,
+            access: Access<M, $value>,
+            $($items: &'static Enumeration,)?
+            description: &'static str,
+        ) -> Self {
+            let kind = TypedPlace::$variant(Place::Model(access) $(, $items)?);
             Self::new(name, kind, Causality::Input, Variability::$variability, description)
         }
 
         #[doc = concat!("An output: ", $article, " that the model computes.")]
         #[must_use]
-        pub fn $output(name: &'static str, access: Access<M, $value>, description: &'static str) -> Self {
-            let kind = TypedPlace::$variant(Place::Model(access));
+        pub fn $output(
+            name: &'static str,
+            access: Access<M, $value>,
+            $($items: &'static Enumeration,)?
+            description: &'static str,
+        ) -> Self {
+            let kind = TypedPlace::$variant(Place::Model(access) $(, $items)?);
             Self::new(name, kind, Causality::Output, Variability::$variability, description)
         }
     )*};
@@ -196,60 +199,8 @@ impl<M> Variable<M> {
         parameter_integer input_integer output_integer: Integer(i32), Discrete, "an Integer";
         parameter_boolean input_boolean output_boolean: Boolean(bool), Discrete, "a Boolean";
         parameter_string input_string output_string: String(String), Discrete, "a String";
-    }
-
-    /// A fixed parameter whose value is an item of `items`.
-    #[must_use]
-    pub fn parameter_enumeration(
-        name: &'static str,
-        access: Access<M, i32>,
-        items: &'static Enumeration,
-        description: &'static str,
-    ) -> Self {
-        let kind = TypedPlace::Enumeration(Place::Model(access), items);
-        Self::new(
-            name,
-            kind,
-            Causality::Parameter,
-            Variability::Fixed,
-            description,
-        )
-    }
-
-    /// An input whose value is an item of `items`.
-    #[must_use]
-    pub fn input_enumeration(
-        name: &'static str,
-        access: Access<M, i32>,
-        items: &'static Enumeration,
-        description: &'static str,
-    ) -> Self {
-        let kind = TypedPlace::Enumeration(Place::Model(access), items);
-        Self::new(
-            name,
-            kind,
-            Causality::Input,
-            Variability::Discrete,
-            description,
-        )
-    }
-
-    /// An output whose value is an item of `items`.
-    #[must_use]
-    pub fn output_enumeration(
-        name: &'static str,
-        access: Access<M, i32>,
-        items: &'static Enumeration,
-        description: &'static str,
-    ) -> Self {
-        let kind = TypedPlace::Enumeration(Place::Model(access), items);
-        Self::new(
-            name,
-            kind,
-            Causality::Output,
-            Variability::Discrete,
-            description,
-        )
+        parameter_enumeration input_enumeration output_enumeration: Enumeration(i32, items), Discrete,
+            "an item of `items`";
     }
 
     pub(crate) fn new(

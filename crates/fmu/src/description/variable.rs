@@ -1,109 +1,66 @@
 //! Variables of a model and their attributes (FMI 2.0.5 section 2.2.7).
 
-/// How a variable relates to the outside.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Causality {
-    /// Set by the user before the run.
-    Parameter,
-    /// Computed from parameters.
-    CalculatedParameter,
-    /// Set by the master.
-    Input,
-    /// Read by the master.
-    Output,
-    /// Neither; may be read.
-    Local,
-    /// Time.
-    Independent,
-}
+use fmi2_abi::named;
 
-impl Causality {
-    /// Word in the XML.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Parameter => "parameter",
-            Self::CalculatedParameter => "calculatedParameter",
-            Self::Input => "input",
-            Self::Output => "output",
-            Self::Local => "local",
-            Self::Independent => "independent",
-        }
+named! {
+    /// How a variable relates to the outside.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Causality {
+        /// Set by the user before the run.
+        Parameter => "parameter",
+        /// Computed from parameters.
+        CalculatedParameter => "calculatedParameter",
+        /// Set by the master.
+        Input => "input",
+        /// Read by the master.
+        Output => "output",
+        /// Neither; may be read.
+        Local => "local",
+        /// Time.
+        Independent => "independent",
     }
-
     /// All there are.
-    pub const ALL: [Self; 6] = [
-        Self::Parameter,
-        Self::CalculatedParameter,
-        Self::Input,
-        Self::Output,
-        Self::Local,
-        Self::Independent,
-    ];
-}
-
-/// When a variable may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Variability {
-    /// Never.
-    Constant,
-    /// Not after initialization.
-    Fixed,
-    /// Between steps, by the user.
-    Tunable,
-    /// At events or communication points.
-    Discrete,
-    /// Any time; reals only.
-    Continuous,
-}
-
-impl Variability {
+    ALL;
     /// Word in the XML.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Constant => "constant",
-            Self::Fixed => "fixed",
-            Self::Tunable => "tunable",
-            Self::Discrete => "discrete",
-            Self::Continuous => "continuous",
-        }
+    name
+}
+
+named! {
+    /// When a variable may change.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Variability {
+        /// Never.
+        Constant => "constant",
+        /// Not after initialization.
+        Fixed => "fixed",
+        /// Between steps, by the user.
+        Tunable => "tunable",
+        /// At events or communication points.
+        Discrete => "discrete",
+        /// Any time; reals only.
+        Continuous => "continuous",
     }
-
     /// All there are.
-    pub const ALL: [Self; 5] = [
-        Self::Constant,
-        Self::Fixed,
-        Self::Tunable,
-        Self::Discrete,
-        Self::Continuous,
-    ];
-}
-
-/// How the value after initialization comes about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Initial {
-    /// It is the start value.
-    Exact,
-    /// The start value is a guess for an iteration.
-    Approx,
-    /// It is computed; there is no start value.
-    Calculated,
-}
-
-impl Initial {
+    ALL;
     /// Word in the XML.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Approx => "approx",
-            Self::Calculated => "calculated",
-        }
-    }
+    name
+}
 
+named! {
+    /// How the value after initialization comes about.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Initial {
+        /// It is the start value.
+        Exact => "exact",
+        /// The start value is a guess for an iteration.
+        Approx => "approx",
+        /// It is computed; there is no start value.
+        Calculated => "calculated",
+    }
     /// All there are.
-    pub const ALL: [Self; 3] = [Self::Exact, Self::Approx, Self::Calculated];
+    ALL;
+    /// Word in the XML.
+    name
 }
 
 /// Attributes of the values of a variable of type Real, or of a declared type.
