@@ -57,6 +57,16 @@ const fn element(
     }
 }
 
+/// An element without elements in it.
+const fn leaf(name: &'static str, attributes: &'static [AttributeRule]) -> ElementRule {
+    element(name, attributes, Content::Nothing)
+}
+
+/// An element without attributes.
+const fn list(name: &'static str, sequence: &'static [Particle]) -> ElementRule {
+    element(name, &[], Content::Sequence(sequence))
+}
+
 /// `fmiModelDescription`.
 pub(super) static ROOT: ElementRule = element(
     "fmiModelDescription",
@@ -124,20 +134,12 @@ static CO_SIMULATION: ElementRule = element(
     Content::Sequence(&[optional(&[&SOURCE_FILES])]),
 );
 
-static SOURCE_FILES: ElementRule = element(
+static SOURCE_FILES: ElementRule = list(
     "SourceFiles",
-    &[],
-    Content::Sequence(&[many(
-        1,
-        &[&element("File", &[must("name", Text)], Content::Nothing)],
-    )]),
+    &[many(1, &[&leaf("File", &[must("name", Text)])])],
 );
 
-static UNIT_DEFINITIONS: ElementRule = element(
-    "UnitDefinitions",
-    &[],
-    Content::Sequence(&[many(1, &[&UNIT])]),
-);
+static UNIT_DEFINITIONS: ElementRule = list("UnitDefinitions", &[many(1, &[&UNIT])]);
 
 static UNIT: ElementRule = element(
     "Unit",
@@ -145,7 +147,7 @@ static UNIT: ElementRule = element(
     Content::Sequence(&[optional(&[&BASE_UNIT]), many(0, &[&DISPLAY_UNIT])]),
 );
 
-static BASE_UNIT: ElementRule = element(
+static BASE_UNIT: ElementRule = leaf(
     "BaseUnit",
     &[
         may("kg", Int),
@@ -159,24 +161,18 @@ static BASE_UNIT: ElementRule = element(
         may("factor", Double),
         may("offset", Double),
     ],
-    Content::Nothing,
 );
 
-static DISPLAY_UNIT: ElementRule = element(
+static DISPLAY_UNIT: ElementRule = leaf(
     "DisplayUnit",
     &[
         must("name", Text),
         may("factor", Double),
         may("offset", Double),
     ],
-    Content::Nothing,
 );
 
-static TYPE_DEFINITIONS: ElementRule = element(
-    "TypeDefinitions",
-    &[],
-    Content::Sequence(&[many(1, &[&SIMPLE_TYPE])]),
-);
+static TYPE_DEFINITIONS: ElementRule = list("TypeDefinitions", &[many(1, &[&SIMPLE_TYPE])]);
 
 static SIMPLE_TYPE: ElementRule = element(
     "SimpleType",
@@ -190,7 +186,7 @@ static SIMPLE_TYPE: ElementRule = element(
     ])]),
 );
 
-static REAL_TYPE: ElementRule = element(
+static REAL_TYPE: ElementRule = leaf(
     "Real",
     &[
         may("quantity", Text),
@@ -202,13 +198,11 @@ static REAL_TYPE: ElementRule = element(
         may("nominal", Double),
         may("unbounded", Boolean),
     ],
-    Content::Nothing,
 );
 
-static INTEGER_TYPE: ElementRule = element(
+static INTEGER_TYPE: ElementRule = leaf(
     "Integer",
     &[may("quantity", Text), may("min", Int), may("max", Int)],
-    Content::Nothing,
 );
 
 static ENUMERATION_TYPE: ElementRule = element(
@@ -216,32 +210,29 @@ static ENUMERATION_TYPE: ElementRule = element(
     &[may("quantity", Text)],
     Content::Sequence(&[many(
         1,
-        &[&element(
+        &[&leaf(
             "Item",
             &[
                 must("name", Text),
                 must("value", Int),
                 may("description", Text),
             ],
-            Content::Nothing,
         )],
     )]),
 );
 
-static LOG_CATEGORIES: ElementRule = element(
+static LOG_CATEGORIES: ElementRule = list(
     "LogCategories",
-    &[],
-    Content::Sequence(&[many(
+    &[many(
         1,
-        &[&element(
+        &[&leaf(
             "Category",
             &[must("name", Text), may("description", Text)],
-            Content::Nothing,
         )],
-    )]),
+    )],
 );
 
-static DEFAULT_EXPERIMENT: ElementRule = element(
+static DEFAULT_EXPERIMENT: ElementRule = leaf(
     "DefaultExperiment",
     &[
         may("startTime", Double),
@@ -249,22 +240,13 @@ static DEFAULT_EXPERIMENT: ElementRule = element(
         may("tolerance", Double),
         may("stepSize", Double),
     ],
-    Content::Nothing,
 );
 
-static VENDOR_ANNOTATIONS: ElementRule = element(
-    "VendorAnnotations",
-    &[],
-    Content::Sequence(&[many(1, &[&TOOL])]),
-);
+static VENDOR_ANNOTATIONS: ElementRule = list("VendorAnnotations", &[many(1, &[&TOOL])]);
 
 static TOOL: ElementRule = element("Tool", &[must("name", Text)], Content::OneOfAnyKind);
 
-static MODEL_VARIABLES: ElementRule = element(
-    "ModelVariables",
-    &[],
-    Content::Sequence(&[many(1, &[&SCALAR_VARIABLE])]),
-);
+static MODEL_VARIABLES: ElementRule = list("ModelVariables", &[many(1, &[&SCALAR_VARIABLE])]);
 
 static SCALAR_VARIABLE: ElementRule = element(
     "ScalarVariable",
@@ -292,15 +274,11 @@ static SCALAR_VARIABLE: ElementRule = element(
     ],
     Content::Sequence(&[
         once(&[&REAL, &INTEGER, &BOOLEAN, &STRING, &ENUMERATION]),
-        optional(&[&element(
-            "Annotations",
-            &[],
-            Content::Sequence(&[many(1, &[&TOOL])]),
-        )]),
+        optional(&[&list("Annotations", &[many(1, &[&TOOL])])]),
     ]),
 );
 
-static REAL: ElementRule = element(
+static REAL: ElementRule = leaf(
     "Real",
     &[
         may("declaredType", Text),
@@ -316,10 +294,9 @@ static REAL: ElementRule = element(
         may("derivative", Unsigned),
         may("reinit", Boolean),
     ],
-    Content::Nothing,
 );
 
-static INTEGER: ElementRule = element(
+static INTEGER: ElementRule = leaf(
     "Integer",
     &[
         may("declaredType", Text),
@@ -328,22 +305,16 @@ static INTEGER: ElementRule = element(
         may("max", Int),
         may("start", Int),
     ],
-    Content::Nothing,
 );
 
-static BOOLEAN: ElementRule = element(
+static BOOLEAN: ElementRule = leaf(
     "Boolean",
     &[may("declaredType", Text), may("start", Boolean)],
-    Content::Nothing,
 );
 
-static STRING: ElementRule = element(
-    "String",
-    &[may("declaredType", Text), may("start", Text)],
-    Content::Nothing,
-);
+static STRING: ElementRule = leaf("String", &[may("declaredType", Text), may("start", Text)]);
 
-static ENUMERATION: ElementRule = element(
+static ENUMERATION: ElementRule = leaf(
     "Enumeration",
     &[
         must("declaredType", Text),
@@ -352,26 +323,20 @@ static ENUMERATION: ElementRule = element(
         may("max", Int),
         may("start", Int),
     ],
-    Content::Nothing,
 );
 
-static MODEL_STRUCTURE: ElementRule = element(
+static MODEL_STRUCTURE: ElementRule = list(
     "ModelStructure",
-    &[],
-    Content::Sequence(&[
-        optional(&[&element("Outputs", &[], Content::Sequence(UNKNOWNS))]),
-        optional(&[&element("Derivatives", &[], Content::Sequence(UNKNOWNS))]),
-        optional(&[&element(
-            "InitialUnknowns",
-            &[],
-            Content::Sequence(UNKNOWNS),
-        )]),
-    ]),
+    &[
+        optional(&[&list("Outputs", UNKNOWNS)]),
+        optional(&[&list("Derivatives", UNKNOWNS)]),
+        optional(&[&list("InitialUnknowns", UNKNOWNS)]),
+    ],
 );
 
 const UNKNOWNS: &[Particle] = &[many(
     1,
-    &[&element(
+    &[&leaf(
         "Unknown",
         &[
             must("index", Unsigned),
@@ -381,6 +346,5 @@ const UNKNOWNS: &[Particle] = &[many(
                 WordList(&["dependent", "constant", "fixed", "tunable", "discrete"]),
             ),
         ],
-        Content::Nothing,
     )],
 )];
