@@ -1,10 +1,9 @@
 //! A linear unit in this process that follows the curves of its inputs, with exact steps; `gyrator::LinearUnit` holds them.
 
 use gyrator::Unit;
-use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, UnitDescription,
-    UnitResult, Variable,
+    UnitResult, Variable, own_state,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -95,12 +94,8 @@ fn describe(system: &LinearSystem<'_>, input_derivatives: u32) -> UnitDescriptio
         variables.map(|((name, causality), handle)| Variable::real(*name, handle, causality));
     let capabilities = Capabilities {
         input_derivatives,
-        output_derivatives: 0,
-        fresh_outputs: true,
-        directional_derivatives: true,
-        variable_step: true,
-        save_and_restore: true,
         serialize: false,
+        ..Capabilities::OF_VALUES
     };
     let inputs = system.inputs.len();
     let rows = system.d.chunks(inputs.max(1)).enumerate();
@@ -191,16 +186,8 @@ impl Unit for CurveUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        match state.downcast_ref::<DVector<f64>>() {
-            Some(state) => {
-                self.state.clone_from(state);
-                Ok(())
-            }
-            None => {
-                let message = "the state is another unit's";
-                Err(UnitFault::new("restore", Cause::Error, message))
-            }
-        }
+        self.state.clone_from(own_state("restore", state)?);
+        Ok(())
     }
 }
 

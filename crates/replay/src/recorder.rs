@@ -9,6 +9,7 @@ use gyrator::Value;
 use gyrator::error::{Cause, LoadError, UnitFault};
 use gyrator::unit::{
     Handle, Period, SavedState, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
+    own_state,
 };
 
 use crate::call::{Answer, Call, Datum};
@@ -326,10 +327,7 @@ impl UnitWrapper for CallRecorder {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        let Some(NumberedState { number, inner }) = state.downcast_ref() else {
-            let message = "the state is another unit's";
-            return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
-        };
+        let NumberedState { number, inner } = own_state("fmi2SetFMUstate", state)?;
         let call = Call::Restore { state: *number };
         self.act(call, |unit| unit.restore(inner))
     }

@@ -1,9 +1,9 @@
 //! An integrator in process whose step is exact for inputs that are cubic in time.
 
 use gyrator::Unit;
-use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{
-    Capabilities, Causality, Handle, SavedState, StepOutcome, UnitDescription, UnitResult, Variable,
+    Capabilities, Causality, Handle, SavedState, StepOutcome, UnitDescription, UnitResult,
+    Variable, own_state,
 };
 
 /// The input and its derivatives up to the third.
@@ -30,12 +30,9 @@ impl Element {
         ];
         let capabilities = Capabilities {
             input_derivatives: 3,
-            output_derivatives: 0,
-            fresh_outputs: true,
             directional_derivatives: false,
-            variable_step: true,
-            save_and_restore: true,
             serialize: false,
+            ..Capabilities::OF_VALUES
         };
         Self {
             description: UnitDescription::new(variables, [].into(), capabilities),
@@ -100,16 +97,8 @@ impl Unit for Element {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        match state.downcast_ref::<(f64, Input)>() {
-            Some(state) => {
-                (self.x, self.input) = *state;
-                Ok(())
-            }
-            None => {
-                let message = "the state is another unit's";
-                Err(UnitFault::new("restore", Cause::Error, message))
-            }
-        }
+        (self.x, self.input) = *own_state("restore", state)?;
+        Ok(())
     }
 }
 

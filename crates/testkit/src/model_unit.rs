@@ -6,7 +6,7 @@ use fmu_kit::{BaseType, Fault, InProcess, Model, Saved, ScalarVariable, Variabil
 use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, PhysicalUnit, SavedState, StepOutcome,
-    UnitDescription, UnitResult, Variable, VariableType,
+    UnitDescription, UnitResult, Variable, VariableType, own_state,
 };
 use gyrator::{Unit, Value};
 
@@ -95,16 +95,7 @@ fn describe(rows: &[ScalarVariable]) -> UnitDescription {
         .filter(|(_, row)| !row.depends_on.is_empty())
         .map(|(output, row)| (output, inputs(row)))
         .collect();
-    let capabilities = Capabilities {
-        input_derivatives: 0,
-        output_derivatives: 0,
-        fresh_outputs: true,
-        directional_derivatives: true,
-        variable_step: true,
-        save_and_restore: true,
-        serialize: true,
-    };
-    UnitDescription::new(variables, feedthrough, capabilities)
+    UnitDescription::new(variables, feedthrough, Capabilities::OF_VALUES)
 }
 
 fn variable(row: &ScalarVariable) -> Variable {
@@ -256,17 +247,8 @@ impl<M: Model + Send> Unit for ModelUnit<M> {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        match state.downcast_ref::<Saved<M>>() {
-            Some(state) => {
-                self.instance.restore(state);
-                Ok(())
-            }
-            None => Err(UnitFault::new(
-                "restore",
-                Cause::Error,
-                "the state is another unit's",
-            )),
-        }
+        self.instance.restore(own_state("restore", state)?);
+        Ok(())
     }
 
     fn serialize(&mut self) -> UnitResult<Vec<u8>> {

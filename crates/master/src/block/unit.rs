@@ -6,7 +6,7 @@ use crate::state_stream::{StateStream, Stored};
 use crate::unit::read_state;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Variable, set_inputs,
+    UnitDescription, UnitResult, Variable, own_state, set_inputs,
 };
 
 pub(super) struct BlockUnit {
@@ -45,16 +45,7 @@ impl BlockUnit {
             of_all(facts.feeds_through),
             of_all(facts.feeds_through_at_start),
         );
-        let capabilities = Capabilities {
-            input_derivatives: 0,
-            output_derivatives: 0,
-            fresh_outputs: true,
-            directional_derivatives: true,
-            variable_step: true,
-            save_and_restore: true,
-            serialize: true,
-        };
-        let mut description = UnitDescription::new(variables, between, capabilities);
+        let mut description = UnitDescription::new(variables, between, Capabilities::OF_VALUES);
         description.initial_feedthrough = at_start;
         Self {
             description,
@@ -133,10 +124,7 @@ impl Unit for BlockUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        let Some((time, inputs, memory)) = state.downcast_ref::<Saved>() else {
-            let message = "the state is another unit's";
-            return Err(UnitFault::new("restore", Cause::Error, message));
-        };
+        let (time, inputs, memory): &Saved = own_state("restore", state)?;
         self.time = *time;
         self.inputs.clone_from(inputs);
         self.block.set_memory(memory);

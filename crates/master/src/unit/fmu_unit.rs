@@ -11,7 +11,7 @@ use crate::fault::{Cause, UnitFault};
 use crate::unit::PhysicalUnit;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable, VariableType,
+    UnitDescription, UnitResult, Value, Variable, VariableType, own_state,
 };
 
 /// An instance of an FMU in this process, as a unit.
@@ -280,14 +280,8 @@ impl Unit for FmuUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        match state.downcast_ref::<fmu::FmuState>() {
-            Some(state) => Self::check(self.instance.restore_state(state)),
-            None => Err(UnitFault::new(
-                "fmi2SetFMUstate",
-                Cause::Error,
-                "the state is another unit's",
-            )),
-        }
+        let state = own_state("fmi2SetFMUstate", state)?;
+        Self::check(self.instance.restore_state(state))
     }
 
     fn serialize(&mut self) -> UnitResult<Vec<u8>> {

@@ -2,12 +2,11 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::fault::{Cause, UnitFault};
 use crate::state_stream::StateStream;
 use crate::unit::read_state;
 use crate::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, Unit, UnitDescription,
-    UnitResult, Variable, set_inputs,
+    UnitResult, Variable, own_state, set_inputs,
 };
 
 /// ẋ = A·x + B·u, y = C·x + D·u, stepped by the exact solution for inputs that are held.
@@ -116,17 +115,8 @@ impl LinearUnit {
                 )
             })
             .collect();
-        let capabilities = Capabilities {
-            input_derivatives: 0,
-            output_derivatives: 0,
-            fresh_outputs: true,
-            directional_derivatives: true,
-            variable_step: true,
-            save_and_restore: true,
-            serialize: true,
-        };
         Ok(Self {
-            description: UnitDescription::new(variables, feedthrough, capabilities),
+            description: UnitDescription::new(variables, feedthrough, Capabilities::OF_VALUES),
             a: DMatrix::from_row_slice(n, n, a),
             b: DMatrix::from_row_slice(n, m, b),
             c: DMatrix::from_row_slice(p, n, c),
@@ -256,18 +246,10 @@ impl Unit for LinearUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        match state.downcast_ref::<(DVector<f64>, DVector<f64>)>() {
-            Some((states, inputs)) => {
-                self.states.copy_from(states);
-                self.inputs.copy_from(inputs);
-                Ok(())
-            }
-            None => Err(UnitFault::new(
-                "restore",
-                Cause::Error,
-                "the state is another unit's",
-            )),
-        }
+        let (states, inputs): &(DVector<f64>, DVector<f64>) = own_state("restore", state)?;
+        self.states.copy_from(states);
+        self.inputs.copy_from(inputs);
+        Ok(())
     }
 
     fn serialize(&mut self) -> UnitResult<Vec<u8>> {

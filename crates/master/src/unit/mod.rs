@@ -207,6 +207,19 @@ pub struct Capabilities {
     pub serialize: bool,
 }
 
+impl Capabilities {
+    /// All but derivatives by time: those of a unit that takes and gives values.
+    pub const OF_VALUES: Self = Self {
+        input_derivatives: 0,
+        output_derivatives: 0,
+        fresh_outputs: true,
+        directional_derivatives: true,
+        variable_step: true,
+        save_and_restore: true,
+        serialize: true,
+    };
+}
+
 /// Which outputs depend on which inputs at the same instant: direct feed-through.
 ///
 /// One list of inputs per output, both as indices into [`UnitDescription::variables`].
@@ -293,6 +306,16 @@ pub enum StepOutcome {
 
 /// The state of a unit at a communication point, as the unit keeps it.
 pub type SavedState = Box<dyn Any + Send>;
+
+/// The state that a unit has saved, in [`Unit::restore`], which names `call` in the fault.
+///
+/// # Errors
+/// A state of another type, which another unit has saved.
+pub fn own_state<'s, T: 'static>(call: &'static str, state: &'s SavedState) -> UnitResult<&'s T> {
+    let message = "the state is another unit's";
+    let fault = || UnitFault::new(call, Cause::Error, message);
+    state.downcast_ref().ok_or_else(fault)
+}
 
 /// One simulation unit: an FMU, a Rust model, a closure of a test bench.
 ///

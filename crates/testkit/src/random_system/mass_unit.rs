@@ -1,10 +1,9 @@
 //! A mass of a random system as a unit.
 
 use gyrator::Unit;
-use gyrator::error::{Cause, UnitFault};
 use gyrator::unit::{
     Capabilities, Causality, Feedthrough, Handle, SavedState, StepOutcome, UnitDescription,
-    UnitResult, Variable,
+    UnitResult, Variable, own_state,
 };
 
 use super::{INNER_STEP, Node, runge_kutta};
@@ -46,12 +45,11 @@ impl MassUnit {
             .collect();
         let capabilities = Capabilities {
             input_derivatives: node.abilities.input_derivatives,
-            output_derivatives: 0,
             fresh_outputs: !node.abilities.caches_outputs,
             directional_derivatives: node.abilities.has_derivatives,
-            variable_step: true,
             save_and_restore: node.abilities.has_states,
             serialize: false,
+            ..Capabilities::OF_VALUES
         };
         Self {
             description: UnitDescription::new(variables.collect(), feedthrough, capabilities),
@@ -176,10 +174,7 @@ impl Unit for MassUnit {
     }
 
     fn restore(&mut self, state: &SavedState) -> UnitResult {
-        let Some((state, inputs, cached)) = state.downcast_ref::<Saved>() else {
-            let text = "the state is another unit's";
-            return Err(UnitFault::new("restore", Cause::Error, text));
-        };
+        let (state, inputs, cached): &Saved = own_state("restore", state)?;
         self.state = *state;
         self.inputs.clone_from(inputs);
         self.cached = *cached;

@@ -3,7 +3,7 @@
 use gyrator::error::{Cause, LoadError, LoadErrorKind, UnitFault};
 use gyrator::profile::Profile;
 use gyrator::unit::{
-    Handle, Period, SavedState, StepOutcome, UnitDescription, UnitOrder, UnitResult,
+    Handle, Period, SavedState, StepOutcome, UnitDescription, UnitOrder, UnitResult, own_state,
 };
 use gyrator::{Unit, Value};
 
@@ -397,12 +397,9 @@ impl<H: Host> Unit for IsolatedUnit<H> {
     fn restore(&mut self, state: &SavedState) -> UnitResult {
         if let Some(SerializedState(bytes)) = state.downcast_ref() {
             self.change().rare(&Rare::Deserialize(bytes));
-        } else if let Some(KeptState(number)) = state.downcast_ref() {
-            let number = *number;
-            self.change().rare(&Rare::Restore(number));
         } else {
-            let message = "the state is another unit's";
-            return Err(UnitFault::new("fmi2SetFMUstate", Cause::Error, message));
+            let KeptState(number) = *own_state("fmi2SetFMUstate", state)?;
+            self.change().rare(&Rare::Restore(number));
         }
         Ok(())
     }
