@@ -12,7 +12,7 @@ use super::serial::{Held, Led, Lines, Turn};
 use super::{Method, MethodFacts, loops};
 use crate::fault::{Cause, Fault};
 use crate::graph::Graph;
-use crate::plan::{Draft, Effect, Instant, Phase, Stage, StageView, Store};
+use crate::plan::{Draft, Effect, Phase, Stage, StageView, Store};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::StateStream;
 
@@ -155,12 +155,7 @@ impl Iterative {
 
 impl Method for Iterative {
     fn plan(&self, draft: &mut Draft<'_>) {
-        let lack = |component: usize, graph: &Graph| {
-            loops::no_way_back(component, graph).or_else(|| loops::is_slow(component, graph))
-        };
-        loops::plan(draft, self.held, lack, |draft, turns| {
-            self.add_loop(draft, turns);
-        });
+        loops::plan(draft, self.held, |draft, turns| self.add_loop(draft, turns));
     }
 }
 
@@ -323,29 +318,18 @@ impl Convergence {
 
 impl Stage for Convergence {
     fn effects(&self, _: &Graph) -> Vec<Effect> {
-        let outputs = self.outputs.iter();
-        let effects = outputs.flat_map(|&output| {
-            let read = Effect::Reads {
-                output,
-                store: Store::Ahead,
-                at: Instant::End,
-            };
-            [read, Effect::Estimates { output }]
-        });
-        effects.collect()
+        loops::effects_of_estimates(&self.outputs)
     }
 
     fn words(&self, graph: &Graph) -> String {
-        let names = self.outputs.iter().map(|output| graph.output_name(*output));
-        let names: Vec<String> = names.collect();
+        let names = loops::names(&self.outputs, graph);
         let way = match self.settings.accelerator {
             Accelerator::FixedPoint => "the values that the pass gave, relaxed",
             Accelerator::Aitken => "the values that the pass gave, relaxed by Aitken's formula",
             Accelerator::LeastSquares => "IQN-ILS over the passes of the step",
         };
         format!(
-            "ends where a pass changes {} by no more than their tolerances; next estimates: {way}",
-            names.join(", ")
+            "ends where a pass changes {names} by no more than their tolerances; next estimates: {way}"
         )
     }
 

@@ -24,7 +24,7 @@ use super::{Method, MethodFacts, loops};
 use crate::elimination::Elimination;
 use crate::fault::{Cause, Fault};
 use crate::graph::Graph;
-use crate::plan::{Draft, Effect, Instant, Phase, Stage, StageView, Store};
+use crate::plan::{Draft, Effect, Phase, Stage, StageView, Store};
 use crate::registry::{Arguments, Entry, ParameterInfo};
 use crate::state_stream::StateStream;
 
@@ -102,12 +102,7 @@ fn receiver(graph: &Graph, input: usize) -> usize {
 
 impl Method for LinearImplicit {
     fn plan(&self, draft: &mut Draft<'_>) {
-        let lack = |component: usize, graph: &Graph| {
-            loops::no_way_back(component, graph).or_else(|| loops::is_slow(component, graph))
-        };
-        loops::plan(draft, self.held, lack, |draft, turns| {
-            self.add_loop(draft, turns);
-        });
+        loops::plan(draft, self.held, |draft, turns| self.add_loop(draft, turns));
     }
 }
 
@@ -302,25 +297,12 @@ impl Equations {
 
 impl Stage for Equations {
     fn effects(&self, _: &Graph) -> Vec<Effect> {
-        let outputs = self.outputs.iter();
-        let effects = outputs.flat_map(|&output| {
-            let read = Effect::Reads {
-                output,
-                store: Store::Ahead,
-                at: Instant::End,
-            };
-            [read, Effect::Estimates { output }]
-        });
-        effects.collect()
+        loops::effects_of_estimates(&self.outputs)
     }
 
     fn words(&self, graph: &Graph) -> String {
-        let names = self.outputs.iter().map(|output| graph.output_name(*output));
-        let names: Vec<String> = names.collect();
-        format!(
-            "a trial step, and one with the solution of the linearised equations of {}",
-            names.join(", ")
-        )
+        let names = loops::names(&self.outputs, graph);
+        format!("a trial step, and one with the solution of the linearised equations of {names}")
     }
 
     fn run(&mut self, view: &mut StageView<'_>) -> Result<(), Fault> {

@@ -3,22 +3,22 @@
 
 use super::serial::{self, Held, Led, Lines, Order, Turn};
 use crate::graph::Graph;
-use crate::plan::Draft;
+use crate::plan::{Draft, Effect, Instant, Store};
 
-/// Writes the plan: each loop of components by `add_loop`, which gets them in their order. The components of loops for
-/// which `lack` has a reason are refused with it.
+/// Writes the plan: each loop of components by `add_loop`, which gets them in their order. Components of loops that cannot
+/// make a macro-step again are refused.
 pub(super) fn plan(
     draft: &mut Draft<'_>,
     held: Held,
-    lack: impl Fn(usize, &Graph) -> Option<String>,
     add_loop: impl Fn(&mut Draft<'_>, Vec<Turn>),
 ) {
     let graph = draft.graph();
     let sequence = Order::FeedthroughLast.components(graph);
     let groups = serial::groups(graph);
     let loops = groups.iter().filter(|group| group.is_loop);
-    let lacks = loops.flat_map(|group| &group.members);
-    let lacks: Vec<String> = lacks.filter_map(|member| lack(*member, graph)).collect();
+    let members = loops.flat_map(|group| &group.members);
+    let lack = |member: &usize| no_way_back(*member, graph).or_else(|| is_slow(*member, graph));
+    let lacks: Vec<String> = members.filter_map(lack).collect();
     if !lacks.is_empty() {
         lacks.into_iter().for_each(|reason| draft.refuse(reason));
         return;
@@ -47,7 +47,7 @@ pub(super) fn plan(
 }
 
 /// Why a component cannot go back to the start of a macro-step.
-pub(super) fn no_way_back(component: usize, graph: &Graph) -> Option<String> {
+fn no_way_back(component: usize, graph: &Graph) -> Option<String> {
     let node = &graph.components[component];
     let name = &node.name;
     (!node.description.capabilities.save_and_restore).then(|| {
@@ -59,7 +59,7 @@ pub(super) fn no_way_back(component: usize, graph: &Graph) -> Option<String> {
 }
 
 /// Why a component does not end its communication step with each macro-step.
-pub(super) fn is_slow(component: usize, graph: &Graph) -> Option<String> {
+fn is_slow(component: usize, graph: &Graph) -> Option<String> {
     let node = &graph.components[component];
     let (name, every) = (&node.name, node.rate.every());
     (every > 1).then(|| {
@@ -68,6 +68,25 @@ pub(super) fn is_slow(component: usize, graph: &Graph) -> Option<String> {
              or use method `jacobi` or `gauss-seidel`"
         )
     })
+}
+
+/// The effects of a stage that estimates outputs from those of the pass before.
+pub(super) fn effects_of_estimates(outputs: &[usize]) -> Vec<Effect> {
+    let effects = outputs.iter().flat_map(|&output| {
+        let read = Effect::Reads {
+            output,
+            store: Store::Ahead,
+            at: Instant::End,
+        };
+        [read, Effect::Estimates { output }]
+    });
+    effects.collect()
+}
+
+/// The names of outputs as text.
+pub(super) fn names(outputs: &[usize], graph: &Graph) -> String {
+    let names = outputs.iter().map(|output| graph.output_name(*output));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// The components of a loop, each led by all that feed it within the loop, too.
