@@ -150,6 +150,21 @@ macro_rules! stored {
 
 pub(crate) use stored;
 
+/// The methods of a part of a run whose state is all that it [stores](Stored).
+macro_rules! keeps_its_state {
+    ($part:ty) => {
+        fn duplicate(&self) -> Box<$part> {
+            Box::new(self.clone())
+        }
+
+        fn transfer(&mut self, stream: &mut $crate::state_stream::StateStream) {
+            stream.keep(self);
+        }
+    };
+}
+
+pub(crate) use keeps_its_state;
+
 macro_rules! numbers {
     ($($type:ty)*) => {
         $(impl Stored for $type {
@@ -188,6 +203,11 @@ impl Stored for bool {
             _ => stream.malformed(),
         }
     }
+}
+
+/// A name of the program: each run has it already.
+impl Stored for &'static str {
+    fn transfer(&mut self, _stream: &mut StateStream) {}
 }
 
 impl<T: Stored> Stored for [T] {

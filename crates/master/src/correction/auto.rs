@@ -18,7 +18,7 @@ use super::{
 };
 use crate::curve::Curve;
 use crate::registry::Entry;
-use crate::state_stream::{StateStream, Stored, stored};
+use crate::state_stream::{StateStream, Stored, keeps_its_state, stored};
 
 pub(super) const ENTRY: Entry<dyn Correction> = Entry {
     name: "auto",
@@ -89,7 +89,7 @@ struct Damping {
     direction: Vec<f64>,
 }
 
-/// What is done with the damper.
+/// The use of the damper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Phase {
     /// It is off.
@@ -248,13 +248,7 @@ impl Correction for Auto {
         self.audited.limit()
     }
 
-    fn duplicate(&self) -> Box<dyn Correction> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Correction);
 
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         match self.stale {

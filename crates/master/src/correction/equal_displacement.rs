@@ -11,7 +11,7 @@
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments};
 use crate::curve::Curve;
 use crate::registry::Entry;
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{keeps_its_state, stored};
 
 /// The displacements of one bond.
 #[derive(Debug, Clone, Default)]
@@ -82,13 +82,7 @@ impl Correction for EqualDisplacement {
         self.step_before = step;
     }
 
-    fn duplicate(&self) -> Box<dyn Correction> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Correction);
 }
 
 stored!(EqualDisplacement { axes, step_before });

@@ -8,7 +8,7 @@ mod residual_power;
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind};
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{StateStream, Stored, stored};
 
 /// Description of a bond for its correction, known before the run.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub struct Side {
     pub used: Vec<f64>,
     /// Means of the receiving inputs over the step from k − 1 to k, as their units received them.
     pub applied: Vec<f64>,
-    /// What the receiving inputs missed at k: fed − used. Where means of a prediction were given, the prediction for k counts.
+    /// The difference that the receiving inputs missed at k: fed − used. Where means of a prediction were given, the prediction for k counts.
     pub missed: Vec<f64>,
     /// Correction of the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
@@ -175,7 +175,7 @@ pub trait Correction: Send {
         Vec::new()
     }
 
-    /// What it has chosen by itself, and the last changes of that, oldest first.
+    /// The choices that it has made by itself, with their last changes, oldest first.
     fn choices(&self) -> Vec<CorrectionChoice> {
         Vec::new()
     }
@@ -195,6 +195,12 @@ pub struct CorrectionChoice {
 impl Clone for Box<dyn Correction> {
     fn clone(&self) -> Self {
         self.duplicate()
+    }
+}
+
+impl Stored for Box<dyn Correction> {
+    fn transfer(&mut self, stream: &mut StateStream) {
+        (**self).transfer(stream);
     }
 }
 

@@ -13,7 +13,7 @@ use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side}
 use crate::curve::Curve;
 use crate::elimination::Elimination;
 use crate::registry::{Arguments, Entry, ParameterInfo};
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{keeps_its_state, stored};
 
 /// The elements of one bond, one for each direction.
 #[derive(Debug, Clone)]
@@ -163,13 +163,7 @@ impl Correction for Nepce {
         }
     }
 
-    fn duplicate(&self) -> Box<dyn Correction> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Correction);
 
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         let mut parameters = match self.alpha {

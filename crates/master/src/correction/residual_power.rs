@@ -11,7 +11,7 @@
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Limit, Side};
 use crate::curve::Curve;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, Stored, stored};
+use crate::state_stream::{StateStream, Stored, keeps_its_state, stored};
 
 /// The correction of one bond.
 #[derive(Debug, Clone)]
@@ -236,13 +236,7 @@ impl Correction for ResidualPower {
         Some(self.limit)
     }
 
-    fn duplicate(&self) -> Box<dyn Correction> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Correction);
 
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         vec![("mu", self.mu_in_force), ("nu", self.nu)]

@@ -16,7 +16,7 @@ use self::weight_order::WeightOrders;
 use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::{StateStream, Stored, keeps_its_state};
 
 /// A compensator at each communication step of the source, held in between; perhaps a smoother at
 /// each communication step of the receiver.
@@ -243,13 +243,7 @@ impl Extrapolation for HInfinity {
         self.compensator.as_ref().map_or(&[], WeightOrders::changes)
     }
 
-    fn duplicate(&self) -> Box<dyn Extrapolation> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Extrapolation);
 }
 
 fn facts(arguments: &Arguments, steps: &SignalSteps) -> ExtrapolationFacts {

@@ -11,7 +11,7 @@ use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{keeps_its_state, stored};
 
 /// The parabola through the last two values with the declared slope at the newest.
 #[derive(Debug, Clone, Default)]
@@ -58,13 +58,7 @@ impl Extrapolation for Hermite {
         2
     }
 
-    fn duplicate(&self) -> Box<dyn Extrapolation> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Extrapolation);
 }
 
 stored!(Hermite { history });

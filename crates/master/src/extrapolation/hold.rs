@@ -7,7 +7,7 @@
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::Entry;
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{keeps_its_state, stored};
 
 /// Zero-order hold: the newest value, constant.
 #[derive(Debug, Clone, Default)]
@@ -42,13 +42,7 @@ impl Extrapolation for Hold {
         0
     }
 
-    fn duplicate(&self) -> Box<dyn Extrapolation> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Extrapolation);
 }
 
 stored!(Hold { value });

@@ -13,7 +13,7 @@ use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};
 use crate::curve::Curve;
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, stored};
+use crate::state_stream::{keeps_its_state, stored};
 
 /// The polynomial through the newest `degree + 1` published values; of lower degree until the
 /// history is full.
@@ -88,13 +88,7 @@ impl Extrapolation for Polynomial {
         self.history.degree().min(self.degree)
     }
 
-    fn duplicate(&self) -> Box<dyn Extrapolation> {
-        Box::new(self.clone())
-    }
-
-    fn transfer(&mut self, stream: &mut StateStream) {
-        stream.keep(self);
-    }
+    keeps_its_state!(dyn Extrapolation);
 }
 
 stored!(Polynomial { history; degree, forgets_jumps });

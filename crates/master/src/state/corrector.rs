@@ -4,7 +4,7 @@ use crate::correction::{
 };
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::stored;
 use crate::step::Step;
 
 /// A bond with a correction, while it runs.
@@ -254,25 +254,7 @@ impl Corrector {
     }
 }
 
-impl Stored for Corrector {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        let Self {
-            correction,
-            point,
-            increments,
-            scale,
-            last_step,
-            bond: _,
-            facts: _,
-            axes: _,
-            receptions: _,
-            every: _,
-            group: _,
-        } = self;
-        correction.transfer(stream);
-        stream.keep(point);
-        stream.keep(increments);
-        stream.keep(scale);
-        stream.keep(last_step);
-    }
-}
+stored!(Corrector {
+    correction, point, increments, scale, last_step;
+    bond, facts, axes, receptions, every, group
+});

@@ -10,7 +10,7 @@ use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::stored;
 
 /// The controller: its parameters, and its memory.
 #[derive(Debug, Clone)]
@@ -143,18 +143,7 @@ impl StepControl for BoundedDifference {
     keeps_its_state!();
 }
 
-impl Stored for BoundedDifference {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        let Self {
-            before,
-            signals,
-            watched: _,
-            names: _,
-            tolerance: _,
-            absolute_tolerance: _,
-            sizes: _,
-        } = self;
-        stream.keep(before);
-        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
-    }
-}
+stored!(BoundedDifference {
+    before, signals;
+    watched, names, tolerance, absolute_tolerance, sizes
+});

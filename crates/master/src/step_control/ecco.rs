@@ -14,7 +14,7 @@ use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, EnergyLimits, StepAudit, StepControl, StepControlFacts};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::stored;
 
 /// The controller: its parameters, and its state since the size of the steps could change last.
 #[derive(Debug, Clone)]
@@ -250,26 +250,8 @@ impl StepControl for Ecco {
     keeps_its_state!();
 }
 
-impl Stored for Ecco {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        let Self {
-            worst,
-            previous,
-            signals,
-            macro_step: _,
-            sizes: _,
-            tolerance: _,
-            energy_scale: _,
-            limits: _,
-            safety: _,
-            integral_gain: _,
-            proportional_gain: _,
-            change: _,
-            indicator: _,
-            reject_above: _,
-        } = self;
-        stream.keep(worst);
-        stream.keep(previous);
-        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
-    }
-}
+stored!(Ecco {
+    worst, previous, signals;
+    macro_step, sizes, tolerance, energy_scale, limits, safety, integral_gain, proportional_gain,
+    change, indicator, reject_above
+});

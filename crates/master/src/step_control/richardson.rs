@@ -12,7 +12,7 @@
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo};
-use crate::state_stream::{StateStream, Stored};
+use crate::state_stream::stored;
 
 /// The controller: its parameters, and its memory.
 #[derive(Debug, Clone)]
@@ -200,28 +200,13 @@ impl Misses {
     }
 }
 
-impl Stored for Richardson {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        let Self {
-            misses:
-                Misses {
-                    count,
-                    greatest,
-                    time,
-                },
-            signals,
-            // Within a step only.
-            whole: _,
-            tolerance: _,
-            absolute_tolerance: _,
-            safety: _,
-            change: _,
-            sizes: _,
-            allowed: _,
-        } = self;
-        stream.keep(count);
-        stream.keep(greatest);
-        stream.keep(time);
-        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
-    }
-}
+stored!(Misses {
+    count,
+    greatest,
+    time
+});
+// `whole` holds within a step only.
+stored!(Richardson {
+    misses, signals;
+    whole, tolerance, absolute_tolerance, safety, change, sizes, allowed
+});

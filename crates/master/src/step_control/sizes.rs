@@ -60,7 +60,7 @@ macro_rules! keeps_its_state {
             Some(Box::new(self.clone()))
         }
 
-        fn transfer(&mut self, stream: &mut StateStream) {
+        fn transfer(&mut self, stream: &mut crate::state_stream::StateStream) {
             stream.keep(self);
         }
 

@@ -11,7 +11,7 @@ use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
-use crate::state_stream::{StateStream, Stored, stored};
+use crate::state_stream::stored;
 
 /// The controller: its parameters, and the pasts of its signals.
 #[derive(Debug, Clone)]
@@ -260,24 +260,10 @@ impl StepControl for ZeroCrossing {
     keeps_its_state!();
 }
 
-impl Stored for ZeroCrossing {
-    fn transfer(&mut self, stream: &mut StateStream) {
-        let Self {
-            pasts,
-            length,
-            signals,
-            watched: _,
-            names: _,
-            tolerance: _,
-            is_line: _,
-            margin: _,
-            sizes: _,
-        } = self;
-        stream.keep(pasts);
-        stream.keep(length);
-        signals.iter_mut().for_each(|(_, value)| stream.keep(value));
-    }
-}
+stored!(ZeroCrossing {
+    pasts, length, signals;
+    watched, names, tolerance, is_line, margin, sizes
+});
 
 #[cfg(test)]
 mod tests {
