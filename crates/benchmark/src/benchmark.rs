@@ -49,6 +49,12 @@ pub struct Case {
     pub summary: &'static str,
 }
 
+impl Case {
+    pub(crate) const fn new(name: &'static str, summary: &'static str) -> Self {
+        Self { name, summary }
+    }
+}
+
 /// A case could not be measured.
 #[derive(Debug, thiserror::Error)]
 #[error("{benchmark}, case {case}: {error}")]

@@ -44,14 +44,11 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 4.4, table 5",
     roles: &[LINKS, CYLINDER],
     cases: &[
-        Case {
-            name: "10ms",
-            summary: "links by 10 ms, cylinder by 0.25 ms",
-        },
-        Case {
-            name: "11.5ms",
-            summary: "links by 11.5 ms, cylinder by 0.1 ms: it oscillates between 3 and 5 s",
-        },
+        Case::new("10ms", "links by 10 ms, cylinder by 0.25 ms"),
+        Case::new(
+            "11.5ms",
+            "links by 11.5 ms, cylinder by 0.1 ms: it oscillates between 3 and 5 s",
+        ),
     ],
     measure,
     figures: figures::crane::figures,

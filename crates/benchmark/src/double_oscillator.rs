@@ -22,32 +22,32 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 3.3, table 1",
     roles: &[FORCE, MOTION],
     cases: &[
-        case("1", "m 1, 1 kg; k 10, k_c 100, k_2 1000 N/m; undamped"),
-        case("2", "as case 1, all dampers 0.1 N.s/m"),
-        case(
+        Case::new("1", "m 1, 1 kg; k 10, k_c 100, k_2 1000 N/m; undamped"),
+        Case::new("2", "as case 1, all dampers 0.1 N.s/m"),
+        Case::new(
             "3",
             "k 10, k_c 1000, k_2 100 N/m; undamped: a stiff coupling",
         ),
-        case("4", "as case 3, all dampers 0.1 N.s/m"),
-        case("5", "k 1000, k_c 100, k_2 10 N/m; undamped"),
-        case("6", "as case 5, all dampers 0.1 N.s/m"),
-        case("7", "as case 1, m 10, 1 kg"),
-        case("8", "as case 1, m 1, 10 kg"),
-        case(
+        Case::new("4", "as case 3, all dampers 0.1 N.s/m"),
+        Case::new("5", "k 1000, k_c 100, k_2 10 N/m; undamped"),
+        Case::new("6", "as case 5, all dampers 0.1 N.s/m"),
+        Case::new("7", "as case 1, m 10, 1 kg"),
+        Case::new("8", "as case 1, m 1, 10 kg"),
+        Case::new(
             "slow-hold",
             "case 1, the force steps ten times slower, inputs held",
         ),
-        case("slow-linear", "the same, inputs extrapolated by lines"),
-        case(
+        Case::new("slow-linear", "the same, inputs extrapolated by lines"),
+        Case::new(
             "slow-quadratic",
             "the same, inputs extrapolated by parabolas",
         ),
-        case(
+        Case::new(
             "fast-hold",
             "case 1, the force steps ten times faster, inputs held",
         ),
-        case("fast-linear", "the same, inputs extrapolated by lines"),
-        case(
+        Case::new("fast-linear", "the same, inputs extrapolated by lines"),
+        Case::new(
             "fast-quadratic",
             "the same, inputs extrapolated by parabolas",
         ),
@@ -56,10 +56,6 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::double_oscillator::figures,
     conclude: nothing_more,
 };
-
-const fn case(name: &'static str, summary: &'static str) -> Case {
-    Case { name, summary }
-}
 
 /// Masses, kg, stiffnesses k_1, k_c, k_2, N/m, and damping, N·s/m (table 1).
 const TABLE_1: [([f64; 2], [f64; 3], f64); 8] = [

@@ -28,34 +28,19 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Thielemans et al. 2023, section 4",
     roles: &[FORCE, MOTION, crane::LINKS, crane::CYLINDER],
     cases: &[
-        Case {
-            name: "damped",
-            summary: "double oscillator, case 2, 20 s",
-        },
-        Case {
-            name: "undamped",
-            summary: "double oscillator, case 1, 20 s",
-        },
-        Case {
-            name: "slow-force",
-            summary: "double oscillator, case 1, the force steps ten times slower",
-        },
-        Case {
-            name: "fast-force",
-            summary: "double oscillator, case 1, the force steps ten times faster",
-        },
-        Case {
-            name: "square-root",
-            summary: "nonlinear oscillator, case 1",
-        },
-        Case {
-            name: "quadratic",
-            summary: "nonlinear oscillator, case 2",
-        },
-        Case {
-            name: "crane",
-            summary: "crane, 10 / 0.25 ms, where the law diverges",
-        },
+        Case::new("damped", "double oscillator, case 2, 20 s"),
+        Case::new("undamped", "double oscillator, case 1, 20 s"),
+        Case::new(
+            "slow-force",
+            "double oscillator, case 1, the force steps ten times slower",
+        ),
+        Case::new(
+            "fast-force",
+            "double oscillator, case 1, the force steps ten times faster",
+        ),
+        Case::new("square-root", "nonlinear oscillator, case 1"),
+        Case::new("quadratic", "nonlinear oscillator, case 2"),
+        Case::new("crane", "crane, 10 / 0.25 ms, where the law diverges"),
     ],
     measure,
     figures: figures::learning::figures,

@@ -26,19 +26,19 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "systems: preCICE tutorials; Rodríguez et al. 2022; Sadjina & Pedersen 2019; bars of this project",
     roles: &[],
     cases: &[
-        case(
+        Case::new(
             "partitioned",
             "two masses between three springs, no feed-through, NRMS 1e-2",
         ),
-        case(
+        Case::new(
             "double",
             "the damped double oscillator, force with feed-through, NRMS 1e-2",
         ),
-        case(
+        Case::new(
             "car-above",
             "the linear quarter car, the chassis apart, NRMS 1e-3",
         ),
-        case(
+        Case::new(
             "car-below",
             "the linear quarter car, the wheel apart, NRMS 1e-3",
         ),
@@ -47,10 +47,6 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::none,
     conclude: nothing_more,
 };
-
-const fn case(name: &'static str, summary: &'static str) -> Case {
-    Case { name, summary }
-}
 
 const PROJECT: &str = "bar of this project";
 const STEPS: Metric = Metric::figure("macro-steps", "");

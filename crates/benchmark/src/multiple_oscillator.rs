@@ -27,22 +27,10 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 4.1, table 2",
     roles: &[FORCE, HUB],
     cases: &[
-        Case {
-            name: "1",
-            summary: "three masses, undamped",
-        },
-        Case {
-            name: "2",
-            summary: "three masses, all dampers 0.1 N.s/m",
-        },
-        Case {
-            name: "3",
-            summary: "five masses, undamped",
-        },
-        Case {
-            name: "4",
-            summary: "five masses, all dampers 0.1 N.s/m",
-        },
+        Case::new("1", "three masses, undamped"),
+        Case::new("2", "three masses, all dampers 0.1 N.s/m"),
+        Case::new("3", "five masses, undamped"),
+        Case::new("4", "five masses, all dampers 0.1 N.s/m"),
     ],
     measure,
     figures: figures::none,

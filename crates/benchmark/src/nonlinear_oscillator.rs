@@ -19,14 +19,8 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 4.2, table 3",
     roles: &[FORCE, MOTION],
     cases: &[
-        Case {
-            name: "1",
-            summary: "square-root springs, undamped",
-        },
-        Case {
-            name: "2",
-            summary: "linear springs, quadratic dampers of 0.001 N.s2/m2",
-        },
+        Case::new("1", "square-root springs, undamped"),
+        Case::new("2", "linear springs, quadratic dampers of 0.001 N.s2/m2"),
     ],
     measure,
     figures: figures::nonlinear_oscillator::figures,

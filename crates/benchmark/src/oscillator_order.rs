@@ -25,18 +25,15 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "preCICE tutorials, oscillator; Schüller et al. 2022, A Simple Test Case for Convergence Order in Time and Energy Conservation of Black-Box Coupling Schemes",
     roles: &[],
     cases: &[
-        Case {
-            name: "curves",
-            summary: "halves that take derivatives of their inputs up to the third",
-        },
-        Case {
-            name: "lines",
-            summary: "halves that take first derivatives of their inputs",
-        },
-        Case {
-            name: "values",
-            summary: "halves that take values of their inputs only",
-        },
+        Case::new(
+            "curves",
+            "halves that take derivatives of their inputs up to the third",
+        ),
+        Case::new(
+            "lines",
+            "halves that take first derivatives of their inputs",
+        ),
+        Case::new("values", "halves that take values of their inputs only"),
     ],
     measure,
     figures: figures::none,

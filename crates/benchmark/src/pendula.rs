@@ -41,14 +41,8 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 4.3, table 4",
     roles: &[FIRST, SECOND],
     cases: &[
-        Case {
-            name: "1",
-            summary: "spring of 6 N/m",
-        },
-        Case {
-            name: "2",
-            summary: "spring of 50 N/m",
-        },
+        Case::new("1", "spring of 6 N/m"),
+        Case::new("2", "spring of 50 N/m"),
     ],
     measure,
     figures: figures::pendula::figures,

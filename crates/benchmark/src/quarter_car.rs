@@ -77,22 +77,16 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Sadjina & Pedersen 2019, section 5, tables 4 to 9",
     roles: &[CHASSIS, WHEEL_SUSPENSION, CHASSIS_SUSPENSION, WHEEL],
     cases: &[
-        Case {
-            name: "lin1",
-            summary: "linear damper, reticulation 1 (the chassis apart), tables 4 and 6",
-        },
-        Case {
-            name: "lin2",
-            summary: "linear damper, reticulation 2 (the wheel apart), tables 5 and 7",
-        },
-        Case {
-            name: "nl1",
-            summary: "square-root damper, reticulation 1, table 8",
-        },
-        Case {
-            name: "nl2",
-            summary: "square-root damper, reticulation 2, table 9",
-        },
+        Case::new(
+            "lin1",
+            "linear damper, reticulation 1 (the chassis apart), tables 4 and 6",
+        ),
+        Case::new(
+            "lin2",
+            "linear damper, reticulation 2 (the wheel apart), tables 5 and 7",
+        ),
+        Case::new("nl1", "square-root damper, reticulation 1, table 8"),
+        Case::new("nl2", "square-root damper, reticulation 2, table 9"),
     ],
     measure,
     figures: figures::quarter_car::figures,

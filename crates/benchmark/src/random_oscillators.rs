@@ -23,14 +23,14 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 3, with an audit that the paper does not have",
     roles: &[FORCE, MOTION],
     cases: &[
-        Case {
-            name: "3s",
-            summary: "masses 0.3 to 10 kg, stiffnesses 10 to 1600 N/m, half of them with dampers of 0.1 N.s/m",
-        },
-        Case {
-            name: "10s",
-            summary: "the same for longer: many would have swung out of all bounds without correction",
-        },
+        Case::new(
+            "3s",
+            "masses 0.3 to 10 kg, stiffnesses 10 to 1600 N/m, half of them with dampers of 0.1 N.s/m",
+        ),
+        Case::new(
+            "10s",
+            "the same for longer: many would have swung out of all bounds without correction",
+        ),
     ],
     measure,
     figures: figures::none,

@@ -20,26 +20,17 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rodríguez et al. 2022, section 3.3, eqs 20 and 21, figs 15 to 18",
     roles: &[FORCE, MOTION],
     cases: &[
-        Case {
-            name: "slow-hold",
-            summary: "case 1, the force steps R times slower, inputs held",
-        },
-        Case {
-            name: "slow-linear",
-            summary: "the same, inputs extrapolated by lines",
-        },
-        Case {
-            name: "fast-hold",
-            summary: "case 1, the force steps R times faster, inputs held",
-        },
-        Case {
-            name: "fast-linear",
-            summary: "the same, inputs extrapolated by lines",
-        },
-        Case {
-            name: "by-case",
-            summary: "undamped cases of table 1 at a single rate",
-        },
+        Case::new(
+            "slow-hold",
+            "case 1, the force steps R times slower, inputs held",
+        ),
+        Case::new("slow-linear", "the same, inputs extrapolated by lines"),
+        Case::new(
+            "fast-hold",
+            "case 1, the force steps R times faster, inputs held",
+        ),
+        Case::new("fast-linear", "the same, inputs extrapolated by lines"),
+        Case::new("by-case", "undamped cases of table 1 at a single rate"),
     ],
     measure,
     figures: figures::none,

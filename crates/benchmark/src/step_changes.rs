@@ -27,11 +27,11 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Kyllingstad 2025, arXiv 2512.13845",
     roles: &[CHASSIS_SUSPENSION, WHEEL],
     cases: &[
-        case("hold", "inputs held"),
-        case("mean-hold", "the mean of a line held"),
-        case("linear", "inputs on lines"),
-        case("quadratic", "inputs on parabolas"),
-        case(
+        Case::new("hold", "inputs held"),
+        Case::new("mean-hold", "the mean of a line held"),
+        Case::new("linear", "inputs on lines"),
+        Case::new("quadratic", "inputs on parabolas"),
+        Case::new(
             CAR,
             "the linear quarter car, cut below its suspension, held inputs, under ECCO",
         ),
@@ -40,10 +40,6 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::none,
     conclude: nothing_more,
 };
-
-const fn case(name: &'static str, summary: &'static str) -> Case {
-    Case { name, summary }
-}
 
 const DRIFT: Metric = Metric::greatest_error("drift", "m");
 const STOP: f64 = 200.0;

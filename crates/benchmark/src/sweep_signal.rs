@@ -22,18 +22,9 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Chen et al. 2021, section 3.4, eqs 13 and 14",
     roles: &[],
     cases: &[
-        Case {
-            name: "30Hz",
-            summary: "from 0.001 to 30 Hz in 20 s, as in figure 5",
-        },
-        Case {
-            name: "10Hz",
-            summary: "from 0.001 to 10 Hz in 20 s",
-        },
-        Case {
-            name: "3Hz",
-            summary: "from 0.001 to 3 Hz in 20 s",
-        },
+        Case::new("30Hz", "from 0.001 to 30 Hz in 20 s, as in figure 5"),
+        Case::new("10Hz", "from 0.001 to 10 Hz in 20 s"),
+        Case::new("3Hz", "from 0.001 to 3 Hz in 20 s"),
     ],
     measure,
     figures: figures::h_infinity::figures,

@@ -134,46 +134,25 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Rahikainen et al. 2020; circuits of variant A: Project Chrono",
     roles: &[MECHANICS, CIRCUIT, CYLINDER],
     cases: &[
-        Case {
-            name: "single-b",
-            summary: "one actuator, throttle 2.5 mm",
-        },
-        Case {
-            name: "double-b",
-            summary: "two actuators, throttle 2.5 mm",
-        },
-        Case {
-            name: "single-a",
-            summary: "one actuator, throttle 6 mm",
-        },
-        Case {
-            name: "double-a",
-            summary: "two actuators, throttle 6 mm",
-        },
-        Case {
-            name: robustness::CASE,
-            summary: "two actuators with less friction and heavier masses: macro-steps that hold with displacement correction",
-        },
-        Case {
-            name: RODRIGUEZ,
-            summary: "the crane of Rodríguez et al. 2022 with ALI1 and linear extrapolation",
-        },
-        Case {
-            name: max_step!("single-b"),
-            summary: "the largest macro-step of each configuration of single-b",
-        },
-        Case {
-            name: max_step!("double-b"),
-            summary: "the same of double-b",
-        },
-        Case {
-            name: max_step!("single-a"),
-            summary: "the same of single-a",
-        },
-        Case {
-            name: max_step!("double-a"),
-            summary: "the same of double-a",
-        },
+        Case::new("single-b", "one actuator, throttle 2.5 mm"),
+        Case::new("double-b", "two actuators, throttle 2.5 mm"),
+        Case::new("single-a", "one actuator, throttle 6 mm"),
+        Case::new("double-a", "two actuators, throttle 6 mm"),
+        Case::new(
+            robustness::CASE,
+            "two actuators with less friction and heavier masses: macro-steps that hold with displacement correction",
+        ),
+        Case::new(
+            RODRIGUEZ,
+            "the crane of Rodríguez et al. 2022 with ALI1 and linear extrapolation",
+        ),
+        Case::new(
+            max_step!("single-b"),
+            "the largest macro-step of each configuration of single-b",
+        ),
+        Case::new(max_step!("double-b"), "the same of double-b"),
+        Case::new(max_step!("single-a"), "the same of single-a"),
+        Case::new(max_step!("double-a"), "the same of double-a"),
     ],
     measure,
     figures: figures::cranes::figures,

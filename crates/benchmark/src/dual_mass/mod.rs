@@ -33,34 +33,22 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "Chen et al. 2021, section 4.1; parameters of the random systems are a stand-in for its table 2",
     roles: &[FORCE_SIDE, VELOCITY_SIDE],
     cases: &[
-        Case {
-            name: "1",
-            summary: "the weakly damped system of figure 7",
-        },
-        Case {
-            name: "2",
-            summary: "the strongly damped system of figure 8",
-        },
-        Case {
-            name: "3",
-            summary: "the stiff system with a small mass 1 of figure 9",
-        },
-        Case {
-            name: "4",
-            summary: "the stiff system with a small mass 2 of figure 10",
-        },
-        Case {
-            name: "random",
-            summary: "2000 random systems: how many are unstable, and how many inaccurate",
-        },
-        Case {
-            name: "fmus",
-            summary: "FMUs under the engine: held and compensated, the same courses as in one process, micro-step by micro-step",
-        },
-        Case {
-            name: "one-sided",
-            summary: "the 2000 random systems as FMUs, the velocity compensated and the force held and fresh",
-        },
+        Case::new("1", "the weakly damped system of figure 7"),
+        Case::new("2", "the strongly damped system of figure 8"),
+        Case::new("3", "the stiff system with a small mass 1 of figure 9"),
+        Case::new("4", "the stiff system with a small mass 2 of figure 10"),
+        Case::new(
+            "random",
+            "2000 random systems: how many are unstable, and how many inaccurate",
+        ),
+        Case::new(
+            "fmus",
+            "FMUs under the engine: held and compensated, the same courses as in one process, micro-step by micro-step",
+        ),
+        Case::new(
+            "one-sided",
+            "the 2000 random systems as FMUs, the velocity compensated and the force held and fresh",
+        ),
     ],
     measure,
     figures: figures::dual_mass::figures,

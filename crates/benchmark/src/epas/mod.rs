@@ -28,30 +28,24 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "after Chen et al. 2021, section 4.2, whose vehicle, control unit and table 5 are not public",
     roles: &[STEERING, CONTROLLER, VEHICLE],
     cases: &[
-        Case {
-            name: "A-1Hz",
-            summary: "soft tie rod, steering torque from 0 to 1 Hz",
-        },
-        Case {
-            name: "A-3Hz",
-            summary: "soft tie rod, steering torque from 0 to 3 Hz",
-        },
-        Case {
-            name: "R-1Hz",
-            summary: "stiffer tie rod, with which linear extrapolation rings, 0 to 1 Hz",
-        },
-        Case {
-            name: "R-3Hz",
-            summary: "stiffer tie rod, with which linear extrapolation rings, 0 to 3 Hz",
-        },
-        Case {
-            name: "S-1Hz",
-            summary: "stiffest tie rod, with which linear extrapolation is unstable, 0 to 1 Hz",
-        },
-        Case {
-            name: "S-3Hz",
-            summary: "stiffest tie rod, with which linear extrapolation is unstable, 0 to 3 Hz",
-        },
+        Case::new("A-1Hz", "soft tie rod, steering torque from 0 to 1 Hz"),
+        Case::new("A-3Hz", "soft tie rod, steering torque from 0 to 3 Hz"),
+        Case::new(
+            "R-1Hz",
+            "stiffer tie rod, with which linear extrapolation rings, 0 to 1 Hz",
+        ),
+        Case::new(
+            "R-3Hz",
+            "stiffer tie rod, with which linear extrapolation rings, 0 to 3 Hz",
+        ),
+        Case::new(
+            "S-1Hz",
+            "stiffest tie rod, with which linear extrapolation is unstable, 0 to 1 Hz",
+        ),
+        Case::new(
+            "S-3Hz",
+            "stiffest tie rod, with which linear extrapolation is unstable, 0 to 3 Hz",
+        ),
     ],
     measure,
     figures: figures::epas::figures,

@@ -24,20 +24,20 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     source: "the benchmarks' own; the comparison is of this project",
     roles: &[],
     cases: &[
-        case(DOUBLE, "14 cases against the correction by residual power"),
-        case("multiple-oscillator", "4 cases against the same"),
-        case(
+        Case::new(DOUBLE, "14 cases against the correction by residual power"),
+        Case::new("multiple-oscillator", "4 cases against the same"),
+        Case::new(
             "nonlinear-oscillator",
             "2 cases against the same, with three tunings",
         ),
-        case("pendula", "2 cases against the same"),
-        case("crane-energy", "2 cases against the same, inputs on lines"),
-        case(
+        Case::new("pendula", "2 cases against the same"),
+        Case::new("crane-energy", "2 cases against the same, inputs on lines"),
+        Case::new(
             "dual-mass",
             "4 systems against H-infinity coupling and hold",
         ),
-        case("quarter-car", "4 cases against NEPCE and ECCO"),
-        case(
+        Case::new("quarter-car", "4 cases against NEPCE and ECCO"),
+        Case::new(
             CRANE,
             "4 cranes at 1 ms against polynomials and the interface model",
         ),
@@ -46,10 +46,6 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
     figures: figures::none,
     conclude,
 };
-
-const fn case(name: &'static str, summary: &'static str) -> Case {
-    Case { name, summary }
-}
 
 const DOUBLE: &str = "double-oscillator";
 const CRANE: &str = "crane";

@@ -22,75 +22,27 @@ struct Section {
     html: fn(&Value) -> String,
 }
 
+const fn section(id: &'static str, title: &'static str, html: fn(&Value) -> String) -> Section {
+    Section { id, title, html }
+}
+
 const BEFORE_PLOTS: &[Section] = &[
-    Section {
-        id: "fault",
-        title: "",
-        html: verdict::fault,
-    },
-    Section {
-        id: "verdict",
-        title: "Verdict",
-        html: verdict::verdict,
-    },
-    Section {
-        id: "error-bars",
-        title: "Error bars",
-        html: verdict::error_bars,
-    },
-    Section {
-        id: "checks",
-        title: "Checks",
-        html: verdict::checks,
-    },
-    Section {
-        id: "run",
-        title: "What was run",
-        html: run::run,
-    },
-    Section {
-        id: "components",
-        title: "Components",
-        html: run::components,
-    },
-    Section {
-        id: "ledger",
-        title: "Energy by bond",
-        html: ledger::ledger,
-    },
+    section("fault", "", verdict::fault),
+    section("verdict", "Verdict", verdict::verdict),
+    section("error-bars", "Error bars", verdict::error_bars),
+    section("checks", "Checks", verdict::checks),
+    section("run", "What was run", run::run),
+    section("components", "Components", run::components),
+    section("ledger", "Energy by bond", ledger::ledger),
 ];
 
 const AFTER_PLOTS: &[Section] = &[
-    Section {
-        id: "connections",
-        title: "Connections",
-        html: ledger::connections,
-    },
-    Section {
-        id: "actions",
-        title: "Scenario",
-        html: run::actions,
-    },
-    Section {
-        id: "plan",
-        title: "The step plan",
-        html: plan::plan,
-    },
-    Section {
-        id: "time",
-        title: "Time of the computer",
-        html: time::time,
-    },
-    Section {
-        id: "warnings",
-        title: "Warnings, and what to do",
-        html: advised::warnings,
-    },
-    Section {
-        id: "provenance",
-        title: "To repeat this run",
-        html: provenance::provenance,
-    },
+    section("connections", "Connections", ledger::connections),
+    section("actions", "Scenario", run::actions),
+    section("plan", "The step plan", plan::plan),
+    section("time", "Time of the computer", time::time),
+    section("warnings", "Warnings, and what to do", advised::warnings),
+    section("provenance", "To repeat this run", provenance::provenance),
 ];
 
 /// The sections of a summary, by the names of their elements: those before the plots, then those after them. A page
