@@ -144,12 +144,6 @@ impl<'t> Document<'t> {
         self.text.get(from..to).unwrap_or_default()
     }
 
-    /// Line and column of a byte offset.
-    #[must_use]
-    pub fn position(&self, offset: usize) -> Position {
-        position(self.text, offset)
-    }
-
     /// Byte offset of the start of an element.
     #[must_use]
     pub fn offset(&self, node: Node) -> usize {

@@ -108,12 +108,6 @@ impl Compensator {
         std::array::from_fn(|index| self.state[index] - self.rest[index] * input)
     }
 
-    /// Number of states.
-    #[must_use]
-    pub fn order(&self) -> usize {
-        self.order
-    }
-
     /// State variables, for stability analyses.
     pub fn memory(&mut self) -> impl Iterator<Item = &mut f64> {
         self.state.iter_mut().take(self.order)

@@ -196,18 +196,6 @@ impl Study {
         &self.components
     }
 
-    /// The list of cases.
-    #[must_use]
-    pub fn cases(&self) -> &Cases {
-        &self.cases
-    }
-
-    /// The columns of the table.
-    #[must_use]
-    pub fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
     /// The header of the journal of a part.
     #[must_use]
     pub fn header(&self, part: Shard) -> Header {

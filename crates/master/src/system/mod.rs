@@ -31,9 +31,7 @@ pub use word::Word;
 
 use std::path::{Path, PathBuf};
 
-use gyrator_system::{
-    Choice, Component, Experiment, InterfaceModel, Problem, Scenario, Spanned, SystemFile,
-};
+use gyrator_system::{Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile};
 
 use crate::feed_forward::FeedForward;
 use crate::registries::Registries;
@@ -219,8 +217,8 @@ impl System {
         component: &str,
         exchange_step: f64,
     ) -> InterfaceModelSettings<'_> {
-        let model = InterfaceModel::new(name, component, exchange_step);
-        self.file.interface_models.push(model);
+        self.file
+            .add_interface_model(name, component, exchange_step);
         InterfaceModelSettings { system: self }
     }
 

@@ -35,25 +35,6 @@ pub enum Rule {
     P13,
 }
 
-impl Rule {
-    /// All rules.
-    pub const ALL: [Self; 13] = [
-        Self::P01,
-        Self::P02,
-        Self::P03,
-        Self::P04,
-        Self::P05,
-        Self::P06,
-        Self::P07,
-        Self::P08,
-        Self::P09,
-        Self::P10,
-        Self::P11,
-        Self::P12,
-        Self::P13,
-    ];
-}
-
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "P-{:02}", *self as u8 + 1)
