@@ -11,6 +11,7 @@ use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
 use gyrator::registry::{Entry, EntryKind};
 use gyrator::step_control::STEP_CONTROLS;
+use gyrator_doctor::Coupling;
 use gyrator_record::{RenameError, Table};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
 
@@ -106,28 +107,15 @@ pub(crate) struct CouplingOptions {
 impl CouplingOptions {
     /// Puts the options in place of what a file says.
     pub(crate) fn apply(&self, system: &mut SystemFile) {
-        if let Some(word) = &self.method {
-            system.experiment.method = Some(Choice::new(word));
-        }
+        let coupling = Coupling {
+            method: self.method.clone(),
+            exchange: self.exchange.clone(),
+            extrapolation: self.extrapolation.clone(),
+            correction: self.correction.clone(),
+        };
+        *system = coupling.applied(system);
         if let Some(word) = &self.step_control {
             system.experiment.step_control = Some(Choice::new(word));
-        }
-        if let Some(word) = &self.exchange {
-            system.experiment.exchange = Some(Spanned::unplaced(word.clone()));
-            for component in &mut system.components {
-                component.exchange = None;
-            }
-        }
-        if let Some(word) = &self.extrapolation {
-            system.experiment.extrapolation = Some(Choice::new(word));
-            for component in &mut system.components {
-                component.extrapolation = None;
-            }
-        }
-        if let Some(word) = &self.correction {
-            for bond in &mut system.bonds {
-                bond.correction = (word != "off").then(|| Choice::new(word));
-            }
         }
         if let Some(limit) = self.max_residual_energy {
             for bond in &mut system.bonds {
