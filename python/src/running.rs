@@ -113,7 +113,7 @@ impl Run {
         })
     }
 
-    /// What was found of the checks when the run has ended.
+    /// The findings of the checks when the run has ended.
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
         let run = self.lock(py)?;
         let judging = self.judging.as_ref().filter(|_| run.has_ended());

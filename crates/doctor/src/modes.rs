@@ -10,7 +10,7 @@ use nalgebra::{Complex, DMatrix, DVector};
 const ROWS: usize = 40;
 /// Singular values below this part of the largest are rounding, whose root of 1.5e-8 is in them, and what solvers of FMUs leave.
 const NOISE: f64 = 1e-7;
-/// Most states that are told apart.
+/// Most states that are distinguished.
 const MOST_STATES: usize = 30;
 /// A mode that has less of the samples' last third, as root of the mean square, is one of noise.
 const SIGNIFICANT: f64 = 1e-3;

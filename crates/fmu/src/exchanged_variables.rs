@@ -29,7 +29,7 @@ use crate::home_lock::{HomeLock, Inside};
 use crate::library::{Functions, Library};
 use crate::stateless::{MOST_EXCHANGED, Variables};
 
-/// What variables are copied by.
+/// The unit in which variables are copied.
 type Word = u64;
 
 /// Words that a loop copies.
@@ -39,7 +39,7 @@ const WORDS: usize = MOST_EXCHANGED / size_of::<Word>();
 
 /// A library that serves several instances. It stays for ever, as libraries do.
 pub(crate) struct Load {
-    /// Whoever is inside uses the variables, in place and kept, and calls functions.
+    /// Held by the thread that uses the variables, in place and kept, and calls functions.
     lock: HomeLock,
     /// The instance whose variables are in place; NULL before the first call.
     in_place: UnsafeCell<*const OwnVariables>,
@@ -59,7 +59,7 @@ pub(crate) struct NewVariables {
     words: Box<[Word]>,
 }
 
-/// What an instance has of its own of a library that it has in common with others.
+/// The variables of an instance, of a library that it has in common with others.
 #[repr(C)]
 pub(crate) struct OwnVariables {
     load: &'static Load,

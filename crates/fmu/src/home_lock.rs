@@ -15,7 +15,7 @@ pub(crate) struct HomeLock {
     is_home_inside: AtomicBool,
     /// Other threads have come.
     is_shared: AtomicBool,
-    /// What all take once it is shared; whether the home thread is known to take it, too.
+    /// The lock of all threads once there are several; whether the home thread is known to lock it, too.
     mutex: Mutex<bool>,
 }
 

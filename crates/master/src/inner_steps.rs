@@ -20,14 +20,14 @@ const FEWEST: u32 = 5;
 const FEWEST_SINGLE: u32 = 3;
 const SINGLE: f64 = 2e-3;
 const LAST: u64 = 15;
-/// Inner steps in a macro-step that are told from an exact method, at most; how near 1/(2σ) has to be to a whole number, and the
+/// Inner steps in a macro-step that differ from an exact method, at most; how near 1/(2σ) has to be to a whole number, and the
 /// deviation of the steps from the formula, over σ. Choices: no unit of the random systems, which have Runge-Kutta steps, is taken for one.
 const MOST: f64 = 20.0;
 const WHOLE: f64 = 0.1;
 const DEVIATION: f64 = 0.03;
 /// Part of H·Δv that rounding may make of x.
 const ROUNDING: f64 = 1e-4;
-/// Δv and Δ²v are told apart where the determinant of the least squares is at least this part of its greatest value.
+/// Δv and Δ²v are distinguished where the determinant of the least squares is at least this part of its greatest value.
 const INDEPENDENT: f64 = 1e-6;
 
 /// Outputs of one component that may be an integral and its derivative.

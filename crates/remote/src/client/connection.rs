@@ -306,7 +306,7 @@ impl Opener {
         }
     }
 
-    /// What may help where there is no stream.
+    /// Advice where there is no stream.
     fn advice(&self, status: &Status) -> &'static str {
         let is_of_connection = std::error::Error::source(status).is_some();
         match &self.terms {
