@@ -24,7 +24,9 @@ from maturin import (  # noqa: F401
 
 HERE = Path(__file__).resolve().parent
 # The default features of the program but `remote`, which is a tenth of it.
-FEATURES = "benchmark,fit,packed-fmu,parquet"
+FEATURES = "gyrator-cli/benchmark,gyrator-cli/fit,gyrator-cli/packed-fmu,gyrator-cli/parquet"
+# With `workspace-hack`, which the extension module depends on, both are made of the packages that `cargo build --release` compiles.
+PACKAGES = ["--package", "gyrator-cli", "--package", "workspace-hack"]
 # The link is optimised as this package is: a step takes a quarter more instructions than in the program of a release build, which is larger.
 LEVEL = ["--config", "profile.release.package.gyrator-cli.opt-level=2", "--config", 'profile.release.package.gyrator-cli.strip="symbols"']
 
@@ -38,7 +40,7 @@ def build_program():
     earlier = release / "gyrator.earlier"
     if (release / "gyrator").exists():
         shutil.copy2(release / "gyrator", earlier)
-    build = ["build", "--release", "--locked", "--package", "gyrator-cli", "--bin", "gyrator", "--no-default-features", "--features", FEATURES, *LEVEL]
+    build = ["build", "--release", "--locked", *PACKAGES, "--bin", "gyrator", "--no-default-features", "--features", FEATURES, *LEVEL]
     subprocess.run([cargo, *build], cwd=HERE.parent, check=True)
     program = (release / "gyrator").read_bytes()
     library = (release / "deps" / "libgyrator_packed_fmu_library.so").read_bytes()

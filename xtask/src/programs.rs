@@ -10,11 +10,22 @@ pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
 }
 
 /// Builds the command line as fast as possible, without what a first run does not need; where it is.
+///
+/// It shares what a development build compiles, and does not take the place of that program, which has more features. Three short runs need no optimised engine.
 pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
-    let mut what = vec!["--profile", "quick", "--no-default-features"];
-    what.extend(["--package", "gyrator-cli", "--bin", "gyrator"]);
-    build(root, target, &what)?;
-    Ok(target.join("quick/gyrator"))
+    let shared = format!("build.build-dir={:?}", target.display().to_string());
+    let mut what = vec!["--config", &shared];
+    for config in [
+        "profile.dev.package.gyrator.opt-level=0",
+        "profile.dev.package.gyrator-h-infinity.opt-level=0",
+    ] {
+        what.extend(["--config", config]);
+    }
+    what.extend(["--package", "gyrator-cli", "--package", "workspace-hack"]);
+    what.extend(["--no-default-features", "--bin", "gyrator"]);
+    let program = target.join("demo-program");
+    build(root, &program, &what)?;
+    Ok(program.join("debug/gyrator"))
 }
 
 fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {

@@ -1,0 +1,3 @@
+//! Nothing: its manifest is what this package is for.
+
+#![forbid(unsafe_code)]
