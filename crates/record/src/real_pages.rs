@@ -14,8 +14,11 @@ use parquet::schema::types::ColumnDescPtr;
 /// Most values of a page, as the library has it.
 const PAGE: usize = 20_000;
 
+/// Values whose bytes are sorted at once: as many as a register of SSE2 or NEON has bytes.
+const TILE: usize = 16;
+
 /// Values that are compared side by side.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// Makes chunks, one after the other.
 pub(crate) struct RealPages {
@@ -101,46 +104,43 @@ impl RealPages {
 /// The first bytes of all values, then their second bytes and so on (Parquet's encoding `BYTE_STREAM_SPLIT`).
 fn split_streams(values: &[f64], bytes: &mut Vec<u8>) {
     bytes.resize(size_of_val(values), 0);
+    let bytes = bytes.as_mut_slice();
     let count = values.len();
-    let (squares, rest) = values.as_chunks::<8>();
-    for (place, square) in squares.iter().enumerate() {
-        let mut rows = [0; 8];
-        for row in 0..8 {
-            rows[row] = square[row].to_bits();
-        }
-        transpose(&mut rows);
-        for (stream, row) in rows.iter().enumerate() {
-            if let Some(target) = bytes[stream * count + 8 * place..].first_chunk_mut() {
-                *target = row.to_le_bytes();
+    let (tiles, rest) = values.as_chunks();
+    for (place, tile) in tiles.iter().enumerate() {
+        for (stream, part) in streams(tile).as_chunks().0.iter().enumerate() {
+            if let Some(target) = bytes[stream * count + TILE * place..].first_chunk_mut::<TILE>() {
+                *target = *part;
             }
         }
     }
-    for (place, value) in (8 * squares.len()..).zip(rest) {
+    for (place, value) in (TILE * tiles.len()..).zip(rest) {
         for (stream, byte) in value.to_le_bytes().iter().enumerate() {
             bytes[stream * count + place] = *byte;
         }
     }
 }
 
-/// Makes columns of the rows of a square of 8 × 8 bytes (Warren, Hacker's Delight, section 7-3).
+/// The streams of a tile, one after the other. Byte `b` of value `v` has the place `8 v + b`, of seven binary digits, and gets the place
+/// `16 b + v`: the same digits turned by four. Each interleaving turns them by one.
 #[inline(always)]
-fn transpose(rows: &mut [u64; 8]) {
-    exchange::<4>(rows, 0x0000_0000_ffff_ffff);
-    exchange::<2>(rows, 0x0000_ffff_0000_ffff);
-    exchange::<1>(rows, 0x00ff_00ff_00ff_00ff);
+fn streams(tile: &[f64; TILE]) -> [u8; 8 * TILE] {
+    let mut bytes = [0; 8 * TILE];
+    for (target, value) in bytes.as_chunks_mut().0.iter_mut().zip(tile) {
+        *target = value.to_le_bytes();
+    }
+    interleaved(interleaved(interleaved(interleaved(bytes))))
 }
 
-/// Exchanges the blocks of so many bytes and rows that are beside the diagonals.
+/// The bytes of both halves in turn: instructions of that kind are those of the vectors of all processors.
 #[inline(always)]
-fn exchange<const SIDE: usize>(rows: &mut [u64; 8], mask: u64) {
-    for first in 0..8 {
-        if first & SIDE == 0 {
-            let second = first + SIDE;
-            let changed = ((rows[first] >> (8 * SIDE)) ^ rows[second]) & mask;
-            rows[first] ^= changed << (8 * SIDE);
-            rows[second] ^= changed;
-        }
+fn interleaved(bytes: [u8; 8 * TILE]) -> [u8; 8 * TILE] {
+    let mut turned = [0; 8 * TILE];
+    for place in 0..4 * TILE {
+        turned[2 * place] = bytes[place];
+        turned[2 * place + 1] = bytes[4 * TILE + place];
     }
+    turned
 }
 
 /// The range without NaN, in the total order of IEEE 754, and the number of NaN.
@@ -149,28 +149,21 @@ fn statistics(values: &[f64]) -> Statistics {
     let mut greatest = [f64::NEG_INFINITY; LANES];
     let mut missing = [0_u64; LANES];
     let (groups, rest) = values.as_chunks::<LANES>();
-    let mut last = [f64::NAN; LANES];
-    last[..rest.len()].copy_from_slice(rest);
-    for group in groups.iter().chain([&last]) {
+    // Comparisons with NaN are false.
+    let lesser = |one: f64, other: f64| if one < other { one } else { other };
+    let greater = |one: f64, other: f64| if one > other { one } else { other };
+    for group in groups {
         for lane in 0..LANES {
-            let value = group[lane];
-            // Comparisons with NaN are false.
-            least[lane] = if value < least[lane] {
-                value
-            } else {
-                least[lane]
-            };
-            greatest[lane] = if value > greatest[lane] {
-                value
-            } else {
-                greatest[lane]
-            };
-            missing[lane] += u64::from(value.is_nan());
+            least[lane] = lesser(group[lane], least[lane]);
+            greatest[lane] = greater(group[lane], greatest[lane]);
+            missing[lane] += u64::from(group[lane].is_nan());
         }
     }
-    let least = least.into_iter().fold(f64::INFINITY, f64::min);
-    let greatest = greatest.into_iter().fold(f64::NEG_INFINITY, f64::max);
-    let missing = missing.iter().sum::<u64>() - (LANES - rest.len()) as u64;
+    let with_rest = |lanes: [f64; LANES]| lanes.into_iter().chain(rest.iter().copied());
+    let least = with_rest(least).fold(f64::INFINITY, |least, value| lesser(value, least));
+    let greatest = with_rest(greatest).fold(f64::NEG_INFINITY, |most, value| greater(value, most));
+    let missing =
+        missing.iter().sum::<u64>() + rest.iter().filter(|value| value.is_nan()).count() as u64;
     let has = |zero: f64| values.iter().any(|value| value.to_bits() == zero.to_bits());
     // Both zeros are equal, and -0 is the lesser of them.
     let least = if least == 0.0 && has(-0.0) {
