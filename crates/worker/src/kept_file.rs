@@ -47,7 +47,9 @@ impl Ring {
         let place = offset % CAPACITY;
         let first = bytes.len().min((CAPACITY - place) as usize);
         self.0.store_bytes(place as usize, &bytes[..first]);
-        self.0.store_bytes(0, &bytes[first..]);
+        if first < bytes.len() {
+            self.0.store_bytes(0, &bytes[first..]);
+        }
     }
 
     fn load(&self, offset: u64, bytes: &mut [u8]) {
