@@ -2,7 +2,8 @@
 
    Inputs u0, u1 (value references 0, 1), outputs y0 = u0 + 1, y1 = u1 + h (2, 3), computed in fmi2DoStep only.
    In cross-coupled pairs, with the outputs exchanged once a step, y0 counts the steps: a master that skips an exchange shows.
-   With WITH_STATE defined the library has a variable of its own, as most have: a master gives each instance a copy of it. */
+   With WITH_STATE defined the library has a variable of its own, as most have: a master gives each instance a copy of it.
+   With ROUNDS defined a step takes longer, by so many rounds of an empty loop. */
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -13,6 +14,10 @@ typedef struct {
     double value[VARIABLES];
     double time;
 } Tiny;
+
+#ifndef ROUNDS
+#define ROUNDS 0
+#endif
 
 #ifdef WITH_STATE
 static volatile int instances;
@@ -80,6 +85,7 @@ NO_VARIABLES(String, string)
 int fmi2DoStep(void *instance, double time, double h, int no_set_state_prior) {
     Tiny *tiny = instance;
     (void)no_set_state_prior;
+    for (unsigned round = 0; round != ROUNDS; round++) __asm__ volatile("");
     tiny->value[2] = tiny->value[0] + 1.0;
     tiny->value[3] = tiny->value[1] + h;
     tiny->time = time + h;

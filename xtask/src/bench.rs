@@ -11,6 +11,7 @@ mod programs;
 mod rows;
 mod slope;
 mod start;
+mod threads;
 mod tiny;
 
 use std::num::NonZeroUsize;
@@ -49,6 +50,9 @@ pub struct Options {
     /// Measure short runs as a whole, against a C program that unzips with libzip and does the same
     #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "only"])]
     start: bool,
+    /// Measure four components that take 40 µs each on one thread, on two, and in two processes beside each other
+    #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "only", "start"])]
+    threads: bool,
     /// Measure other masters in place of gyrator, those that are installed for Python
     #[arg(long)]
     peers: bool,
@@ -76,6 +80,15 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     let gyrator = Gyrator::build(root, target, &work, &fmus)?;
     if options.start {
         return start::run(root, &work, &fmus, &gyrator, options.repetitions.get());
+    }
+    if options.threads {
+        return threads::run(
+            root,
+            &work,
+            &floor.program,
+            &gyrator,
+            options.repetitions.get(),
+        );
     }
     println!("{HEADER}");
     let mut lines = Vec::new();

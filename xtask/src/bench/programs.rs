@@ -41,7 +41,7 @@ impl Fmus {
 #[derive(Debug)]
 pub(super) struct Floor<'a> {
     fmus: &'a Fmus,
-    program: PathBuf,
+    pub(super) program: PathBuf,
     results: PathBuf,
 }
 
@@ -149,6 +149,21 @@ impl Gyrator<'_> {
             .command())
     }
 
+    /// A run of a system in one process, on so many threads.
+    pub(super) fn plain_run(&self, system: &Path, threads: usize) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("run").arg(system);
+        // The FMU's numbers grow without end.
+        command.args([
+            "--progress",
+            "never",
+            "--accept-divergence",
+            "--no-supervisor",
+        ]);
+        command.arg("--worker-threads").arg(threads.to_string());
+        command
+    }
+
     /// A simulation of one FMU.
     pub(super) fn simulate(&self, fmu: &Path, steps: usize) -> Command {
         let mut command = Command::new(&self.program);
@@ -189,7 +204,7 @@ fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
 }
 
 /// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection.
-fn system_file(fmu: &Path, instances: usize, steps: usize) -> String {
+pub(super) fn system_file(fmu: &Path, instances: usize, steps: usize) -> String {
     let stop_time = steps as f64 * STEP_SIZE;
     let mut text = format!(
         "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\nmethod = \"jacobi\"\nextrapolation = \"hold\"\n"

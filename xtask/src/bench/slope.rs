@@ -18,7 +18,7 @@ const OF_START: f64 = 0.5;
 const FIRST: usize = 20_000;
 
 /// Most steps of FMUs of a run: with results, which are files of a few hundred megabytes then, and without.
-const MOST_RECORDED: usize = 1_000_000;
+const MOST_RECORDED: usize = 4_000_000;
 const MOST: usize = 200_000_000;
 
 /// Macro-steps of the two runs of a slope.

@@ -22,15 +22,32 @@ pub(super) struct Tiny {
 impl Tiny {
     /// Builds the FMU of a kind of library.
     pub(super) fn build(root: &Path, work: &Path, kind: Library) -> Result<Self, String> {
-        let source = root.join("xtask/bench/tiny.c");
-        let library = work.join(format!("Tiny-{}.so", kind.word()));
         let options: &[&str] = match kind {
-            Library::Copied => &["-shared", "-fPIC", "-DWITH_STATE"],
-            Library::Annotated | Library::Stateless => &["-shared", "-fPIC"],
+            Library::Copied => &["-DWITH_STATE"],
+            Library::Annotated | Library::Stateless => &[],
         };
-        compile(&source, &library, options, &[])?;
-        let fmu = work.join(format!("Tiny-{}.fmu", kind.word()));
-        let packed = pack(&library, &description(kind), &fmu);
+        Self::build_with(root, work, kind.word(), options, &description(kind))
+    }
+
+    /// Builds the annotated FMU with so many rounds of a loop in each step.
+    pub(super) fn build_busy(root: &Path, work: &Path, rounds: usize) -> Result<Self, String> {
+        let option = format!("-DROUNDS={rounds}");
+        Self::build_with(root, work, "busy", &[&option], DESCRIPTION)
+    }
+
+    fn build_with(
+        root: &Path,
+        work: &Path,
+        name: &str,
+        options: &[&str],
+        description: &str,
+    ) -> Result<Self, String> {
+        let source = root.join("xtask/bench/tiny.c");
+        let library = work.join(format!("Tiny-{name}.so"));
+        let options = [&["-shared", "-fPIC"], options].concat();
+        compile(&source, &library, &options, &[])?;
+        let fmu = work.join(format!("Tiny-{name}.fmu"));
+        let packed = pack(&library, description, &fmu);
         packed.map_err(|error| format!("{}: {error}", fmu.display()))?;
         Ok(Self { library, fmu })
     }
