@@ -175,6 +175,11 @@ impl Failure {
         }
     }
 
+    /// A failure with the message of an error.
+    pub fn of(exit: Exit, error: &dyn fmt::Display) -> Self {
+        Self::new(exit, Message::error(error.to_string()))
+    }
+
     /// Wrong use of the command.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::new(Exit::Usage, Message::error(text))
@@ -194,6 +199,14 @@ impl Failure {
             last.help = Some(help.into());
         }
         self
+    }
+
+    /// Adds advice to the last message, where there is some.
+    pub(crate) fn advised(self, advice: Option<impl Into<String>>) -> Self {
+        match advice {
+            Some(advice) => self.help(advice),
+            None => self,
+        }
     }
 
     /// Adds to the text of the last message.
@@ -298,8 +311,7 @@ impl Failure {
             }
             StartError::Load(errors) => errors,
             error => {
-                let message = Message::error(error.to_string());
-                return Self::new(Exit::InvalidInput, message);
+                return Self::of(Exit::InvalidInput, &error);
             }
         };
         let is_any = |kind| errors.iter().any(|error| error.kind == kind);
@@ -399,7 +411,7 @@ impl From<RunError> for Failure {
                 RunError::NotSaved(_) | RunError::NotRestored(_) => Exit::InvalidInput,
                 _ => Exit::Failed,
             };
-            return Self::new(exit, Message::error(error.to_string()));
+            return Self::of(exit, &error);
         };
         let log = fault.unit.log.take();
         let exit = match fault.unit.cause {
@@ -407,7 +419,7 @@ impl From<RunError> for Failure {
             Cause::Interrupted => Exit::Interrupted,
             _ => Exit::Failed,
         };
-        let mut failure = Self::new(exit, Message::error(fault.to_string()));
+        let mut failure = Self::of(exit, &fault);
         let has_reason = log.is_some();
         if let Some(log) = log {
             failure = failure.detail(format!("its last log line: {log}"));
@@ -428,7 +440,7 @@ impl From<RecordError> for Failure {
             RecordError::UnknownEnding { .. } => Exit::Usage,
             _ => Exit::Failed,
         };
-        Self::new(exit, Message::error(error.to_string()))
+        Self::of(exit, &error)
     }
 }
 

@@ -130,10 +130,7 @@ fn resumption(
     let bytes = std::fs::read(path).map_err(|error| {
         let text = format!("cannot read the saved state {}: {error}", path.display());
         let failure = Failure::new(Exit::InvalidInput, Message::error(text));
-        match advice_on_missing(path) {
-            Some(advice) => failure.help(advice),
-            None => failure,
-        }
+        failure.advised(advice_on_missing(path))
     })?;
     let file = StateFile::from_bytes(&bytes).map_err(|error| refused(path, error.into()))?;
     let resumption = file.resume(system, feed_forward);

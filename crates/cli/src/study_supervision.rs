@@ -14,7 +14,7 @@ use gyrator_worker::{
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::live::{self, LiveOptions, StudyPage};
 use crate::screen;
 use crate::supervision::{advice, listen};
@@ -176,7 +176,7 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
 }
 
 fn failure(death: &Death) -> Failure {
-    let failure = Failure::new(Exit::after(&death.cause), Message::error(death.to_string()))
+    let failure = Failure::of(Exit::after(&death.cause), &death)
         .detail("finished rows are kept; run the same command again to go on");
     match advice(&death.cause) {
         Some(advice) => failure.help(advice),

@@ -9,7 +9,7 @@ use gyrator_fmu::{Limits, OpenOptions};
 use gyrator_system::{Problem, Problems, Severity, SystemFile, toml_file};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::input_kind::{self, Kind, Wanted};
 
 /// Options with which a system is opened.
@@ -106,14 +106,9 @@ impl From<gyrator_ssp::ReadError> for Failure {
                     _ => "--parameter-set",
                 };
                 let failure = Self::usage(format!("{option}: {error}"));
-                match help {
-                    Some(help) => failure.help(help),
-                    None => failure,
-                }
+                failure.advised(help)
             }
-            ReadError::Archive(error) => {
-                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
-            }
+            ReadError::Archive(error) => Self::of(Exit::InvalidInput, &error),
         }
     }
 }

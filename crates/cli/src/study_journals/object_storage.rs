@@ -387,8 +387,8 @@ impl From<StorageError> for Failure {
     fn from(error: StorageError) -> Self {
         match error {
             StorageError::Url(_) => Self::usage(error.to_string()),
-            StorageError::Network(_) => Self::new(Exit::Failed, Message::error(error.to_string())),
-            StorageError::Store { .. } => Self::new(Exit::Failed, Message::error(error.to_string())).help(
+            StorageError::Network(_) => Self::of(Exit::Failed, &error),
+            StorageError::Store { .. } => Self::of(Exit::Failed, &error).help(
                 "address and keys of the store are those of the environment: AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION; \
                  AWS_ALLOW_HTTP=true for one without TLS",
             ),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, advice_on_missing};
+use crate::failure::{Failure, advice_on_missing};
 use crate::input_kind::{self, Wanted};
 use crate::options::{RenameOptions, not_negative};
 use crate::{overwriting, picture, screen};
@@ -105,11 +105,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 fn read(path: &Path) -> Result<Table, Failure> {
     input_kind::expect(path, Wanted::Table)?;
     read_table(path).map_err(|error| {
-        let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
-        match advice_on_missing(path) {
-            Some(advice) => failure.help(advice),
-            None => failure,
-        }
+        let failure = Failure::of(Exit::InvalidInput, &error);
+        failure.advised(advice_on_missing(path))
     })
 }
 

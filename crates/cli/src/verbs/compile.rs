@@ -55,16 +55,14 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     };
     fmu.write_with_library(output)
-        .map_err(|error| Failure::new(Exit::Failed, Message::error(error.to_string())))?;
+        .map_err(|error| Failure::of(Exit::Failed, &error))?;
     screen::print(&format!("{}\n", output.display()))?;
     Ok(Exit::Success)
 }
 
 fn not_compiled(error: &OpenError) -> Failure {
     match error {
-        OpenError::Compile { .. } => {
-            Failure::new(Exit::NotLoaded, Message::error(error.to_string()))
-        }
+        OpenError::Compile { .. } => Failure::of(Exit::NotLoaded, &error),
         error => not_opened(error),
     }
 }

@@ -62,10 +62,7 @@ fn summary(path: &Path, columns: &mut [Column]) -> Result<String, Failure> {
     let invalid = |error: String| {
         let text = format!("--summary {}: {error}", path.display());
         let failure = Failure::new(Exit::InvalidInput, Message::error(text));
-        match advice_on_missing(path) {
-            Some(advice) => failure.help(advice),
-            None => failure,
-        }
+        failure.advised(advice_on_missing(path))
     };
     let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
     let facts: serde_json::Value = serde_json::from_str(&text)
@@ -91,7 +88,7 @@ fn not_converted(error: &ConversionError, input: &Path) -> Failure {
         ConversionError::Form(_) => Exit::Usage,
         ConversionError::Write { .. } => Exit::Failed,
     };
-    let failure = Failure::new(exit, Message::error(error.to_string()));
+    let failure = Failure::of(exit, &error);
     match (exit, advice_on_missing(input)) {
         (Exit::InvalidInput, Some(advice)) => failure.help(advice),
         _ => failure,

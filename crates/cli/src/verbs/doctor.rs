@@ -16,7 +16,7 @@ use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::fmu_log::{self, LogLevel};
 use crate::fmu_options::FmuOptions;
 use crate::hosts;
@@ -220,6 +220,6 @@ fn not_examined(error: ExamineError, system: &SystemFile) -> Failure {
             }
             .into()
         }
-        error => Failure::new(Exit::Failed, Message::error(error.to_string())),
+        error => Failure::of(Exit::Failed, &error),
     }
 }

@@ -11,7 +11,7 @@ use gyrator_ssp::WriteError;
 use gyrator_system::{Spanned, SystemFile, Value};
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, is_named};
+use crate::failure::{Failure, is_named};
 use crate::fmu_options::FmuOptions;
 use crate::options::{assignment, set_start_values};
 use crate::system_input::{self, SystemOptions};
@@ -117,6 +117,6 @@ impl From<WriteError> for Failure {
             },
             WriteError::Io { .. } => Exit::Failed,
         };
-        Self::new(exit, Message::error(error.to_string()))
+        Self::of(exit, &error)
     }
 }

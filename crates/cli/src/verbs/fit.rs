@@ -271,7 +271,7 @@ fn rows(table: &Path, runs: usize) -> Result<Vec<Result<Vec<f64>, String>>, Stri
 }
 
 fn not_read(error: &MeasuredError) -> Failure {
-    Failure::new(Exit::InvalidInput, Message::error(error.to_string()))
+    Failure::of(Exit::InvalidInput, error)
 }
 
 fn not_written(folder: &Path, error: &std::io::Error) -> Failure {
@@ -290,9 +290,9 @@ fn not_found(error: &FitError, folder: &Path) -> Failure {
             "fix one of the parameters in the system file, or add signals".to_owned()
         }
         FitError::TooFewValues { .. } => "measure at more times".to_owned(),
-        FitError::NoRuns(_) => return Failure::new(exit, Message::error(error.to_string())),
+        FitError::NoRuns(_) => return Failure::of(exit, error),
     };
-    Failure::new(exit, Message::error(error.to_string())).help(help)
+    Failure::of(exit, error).help(help)
 }
 
 fn summary<'a>(fitted: &'a Fitted, fit: &'a Path) -> Summary<'a> {

@@ -309,7 +309,7 @@ fn write_before(
 fn not_learned(error: LearningError, system: &SystemFile) -> Failure {
     match error {
         LearningError::NoStopTime => {
-            let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+            let failure = Failure::of(Exit::InvalidInput, &error);
             failure.help(system.advice_on_missing(MissingTime::StopTime))
         }
         LearningError::Start(error) => Failure::not_started(error, system),
@@ -503,12 +503,8 @@ impl From<LearningError> for Failure {
             | LearningError::NoChannel
             | LearningError::Misfit(_)
             | LearningError::Recording(_)
-            | LearningError::TooLong { .. } => {
-                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
-            }
-            LearningError::Ended { .. } => {
-                Self::new(Exit::Failed, Message::error(error.to_string()))
-            }
+            | LearningError::TooLong { .. } => Self::of(Exit::InvalidInput, &error),
+            LearningError::Ended { .. } => Self::of(Exit::Failed, &error),
         }
     }
 }

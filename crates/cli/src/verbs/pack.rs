@@ -145,12 +145,12 @@ impl From<PackError> for Failure {
             PackError::Names(text) => return Self::usage(text),
             PackError::StepControl(_) => {
                 let help = "--step-control fixed packs it with the macro-step of its file, or that of --step-size";
-                return Self::new(Exit::InvalidInput, Message::error(error.to_string())).help(help);
+                return Self::of(Exit::InvalidInput, &error).help(help);
             }
             PackError::Fmu { .. } => Exit::InvalidInput,
             PackError::Read { .. } => Exit::NotLoaded,
             _ => Exit::Failed,
         };
-        Self::new(exit, Message::error(error.to_string()))
+        Self::of(exit, &error)
     }
 }

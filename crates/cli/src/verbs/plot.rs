@@ -100,11 +100,8 @@ pub(super) fn refuse_empty(file: &ResultFile, rows: u64) -> Result<(), Failure> 
 }
 
 pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
-    let failure = Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
-    match advice_on_missing(path) {
-        Some(advice) => failure.help(advice),
-        None => failure,
-    }
+    let failure = Failure::of(Exit::InvalidInput, error);
+    failure.advised(advice_on_missing(path))
 }
 
 pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {

@@ -263,10 +263,7 @@ fn check_fmu(options: &Options, path: &Path, head: &Head) -> Result<Option<bool>
     let now = fingerprint(path).map_err(|error| {
         let text = format!("{} cannot be read: {error}", path.display());
         let failure = Failure::new(Exit::NotLoaded, Message::error(text));
-        match advice_on_missing(path) {
-            Some(advice) => failure.help(advice),
-            None => failure,
-        }
+        failure.advised(advice_on_missing(path))
     })?;
     let same = now.zip(head.sha256.as_ref()).map(|(now, was)| now == *was);
     if same == Some(false) {

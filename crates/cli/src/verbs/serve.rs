@@ -114,7 +114,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Exit::Failed, Message::error(error.to_string()))
+    Failure::of(Exit::Failed, error)
 }
 
 fn init(keys: &Path, options: &Options) -> Result<Exit, Failure> {

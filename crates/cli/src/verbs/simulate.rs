@@ -10,7 +10,7 @@ use gyrator_worker::Worker;
 
 use crate::companions::Companion;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, advice_on_missing};
+use crate::failure::{Failure, advice_on_missing};
 use crate::fmu_options::HalvingOptions;
 use crate::input_kind::{self, Wanted};
 use crate::options::{ExperimentOptions, assignment, set_start_values};
@@ -102,11 +102,8 @@ pub(super) fn not_opened(error: &OpenError) -> Failure {
         OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
         _ => (Exit::InvalidInput, None),
     };
-    let failure = Failure::new(exit, Message::error(error.to_string()));
-    match help {
-        Some(help) => failure.help(help),
-        None => failure,
-    }
+    let failure = Failure::of(exit, &error);
+    failure.advised(help)
 }
 
 /// The component is called like the file.

@@ -412,13 +412,11 @@ impl From<StudyError> for Failure {
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
                 .help("finished rows are kept; the same command goes on, once the host is there"),
-            StudyError::Threads(..) | StudyError::Notes(_) => {
-                Self::new(Exit::Failed, Message::error(error.to_string()))
-            }
+            StudyError::Threads(..) | StudyError::Notes(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)
             }
-            other => Self::new(Exit::InvalidInput, Message::error(other.to_string())),
+            other => Self::of(Exit::InvalidInput, &other),
         }
     }
 }
@@ -434,7 +432,7 @@ impl From<JournalError> for Failure {
             JournalError::Io { .. } => Exit::Failed,
             _ => Exit::InvalidInput,
         };
-        Self::new(exit, Message::error(error.to_string()))
+        Self::of(exit, &error)
     }
 }
 
@@ -442,12 +440,10 @@ impl From<TableError> for Failure {
     fn from(error: TableError) -> Self {
         match error {
             TableError::Journal(error) => error.into(),
-            TableError::Write { .. } => Self::new(Exit::Failed, Message::error(error.to_string())),
-            TableError::UnknownEnding { .. } | TableError::Nothing => {
-                Self::new(Exit::Usage, Message::error(error.to_string()))
-            }
+            TableError::Write { .. } => Self::of(Exit::Failed, &error),
+            TableError::UnknownEnding { .. } | TableError::Nothing => Self::of(Exit::Usage, &error),
             TableError::DifferentStudies { .. } | TableError::Missing { .. } => {
-                Self::new(Exit::InvalidInput, Message::error(error.to_string()))
+                Self::of(Exit::InvalidInput, &error)
             }
         }
     }

@@ -92,7 +92,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 fn not_analysed(error: &NoSensitivity) -> Failure {
-    Failure::new(Exit::InvalidInput, Message::error(error.to_string()))
+    Failure::of(Exit::InvalidInput, error)
 }
 
 fn analysed(found: &Sensitivities) -> Analysed<'_> {

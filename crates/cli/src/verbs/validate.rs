@@ -177,8 +177,7 @@ fn compare(
     options: &Options,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let invalid =
-        |error: ReferenceError| Failure::new(Exit::InvalidInput, Message::error(error.to_string()));
+    let invalid = |error: ReferenceError| Failure::of(Exit::InvalidInput, &error);
     let mut references = Vec::new();
     if let Some(results) = &options.reference {
         let (input, experiment) = (options.input.as_deref(), options.options.as_deref());
@@ -229,10 +228,7 @@ fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
         _ => Exit::InvalidInput,
     };
     let failure = Failure::new(exit, Message::error(text));
-    match advice_on_missing(file) {
-        Some(advice) => failure.help(advice),
-        None => failure,
-    }
+    failure.advised(advice_on_missing(file))
 }
 
 /// The findings, a line each, under the rule that they break; and a line that counts them.

@@ -206,7 +206,7 @@ fn roles(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure
                 } else {
                     Exit::InvalidInput
                 };
-                Failure::new(exit, Message::error(error.to_string()))
+                Failure::of(exit, &error)
             })?;
     }
     Ok(roles)

@@ -48,7 +48,7 @@ pub(super) fn write(
     }
     let text = if is_named(&given.source.path, "toml") {
         let text = rewrite(given, proposal, path);
-        text.map_err(|error| Failure::new(Exit::InvalidInput, Message::error(error.to_string())))?
+        text.map_err(|error| Failure::of(Exit::InvalidInput, &error))?
     } else {
         system.source = Arc::new(Source::new(path, ""));
         toml_file::to_toml(&system)

@@ -111,8 +111,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
     let fmu = Fmu::open_with(&options.path, &options.fmus.open_options());
     let needs = fmu.map_err(|error| not_opened(&error))?.needs();
-    let needs =
-        needs.map_err(|error| Failure::new(Exit::NotLoaded, Message::error(error.to_string())))?;
+    let needs = needs.map_err(|error| Failure::of(Exit::NotLoaded, &error))?;
     Ok(NeedsFacts::new(&needs))
 }
 
