@@ -280,7 +280,10 @@ impl From<SpoolError> for io::Error {
 impl<W: Output> RowSink for ColumnarSink<W> {
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError> {
         self.start_thread();
-        self.rows.begin(columns)
+        self.rows.begin(columns)?;
+        let thread = self.rows.output().thread.as_ref();
+        thread.into_iter().for_each(GroupWriter::await_memory);
+        Ok(())
     }
 
     fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {

@@ -59,7 +59,7 @@ pub(crate) fn write_groups<R: Read>(
         .map(|column| Cells::with_room(column.kind, most));
     let mut cells: Vec<Cells> = cells.collect();
     if rows.comes_from_a_run() {
-        // Now: memory that a process takes while it steps is held against its FMUs.
+        // Now, while the run waits for it.
         cells.iter_mut().for_each(Cells::touch);
     }
     let (mut done, mut waiting, mut bytes) = (0, 0, 0);
@@ -139,6 +139,13 @@ impl GroupWriter {
         })
     }
 
+    /// Waits until the thread is done with the header, which was handed over, and has the memory of a group: what a process takes
+    /// while it steps is held against its FMUs, and looking for the FMU takes seconds where there are many.
+    pub(crate) fn await_memory(&self) {
+        // A thread that has failed gives nothing back, and says why in the end.
+        drop(self.used.recv());
+    }
+
     /// Hands bytes over, in the order of the file. Waits where the thread is behind.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut block = self.used.try_recv().unwrap_or_default();
@@ -184,15 +191,16 @@ struct Blocks {
 impl Read for Blocks {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.taken == self.block.len() {
-            let Ok(next) = self.received.recv() else {
-                return Ok(0);
-            };
-            let used = std::mem::replace(&mut self.block, next);
+            let used = std::mem::take(&mut self.block);
+            self.taken = 0;
             if used.capacity() > 0 {
                 // The other side may be gone.
                 let _ = self.done.send(used);
             }
-            self.taken = 0;
+            let Ok(next) = self.received.recv() else {
+                return Ok(0);
+            };
+            self.block = next;
         }
         let rest = &self.block[self.taken..];
         let count = rest.len().min(buffer.len());
