@@ -12,12 +12,18 @@
 //! ũ += (∫p₂ − ∫ũ)/h, p₂ being the parabola through the three values. In the same way the half of an inner step by which means
 //! over the step were too early is taken back when the inner steps show.
 //!
+//! Held values are late by half a step, and those on a line are not. So the area of an input that is held, on a line and held again would
+//! be that of its source only by chance, and a receiver that integrates it, as a spring does a velocity, would drift. The first held step
+//! after a line takes back that lag, where it is no more than the signal changes in a step, and nothing is left once the signal has come back. A signal that jumps, and turns back by
+//! more than half of the jump at once, rings: it is held, until a line would have predicted it better.
+//!
 //! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2, the means of them over equal
 //! steps the methods of Adams & Bashforth. Use it unless a signal is known to need another one.
 //! Limits: a degree is judged by how it predicts; in a loop that is damped by hold only, the errors have
 //! to show first. The implicit Euler method looks as the semi-implicit one does, and gets held values, too.
 
 use super::history::History;
+use super::means::Means;
 use super::{EvenSteps, Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::extremes::fading;
@@ -42,6 +48,12 @@ pub(super) struct Auto {
     opening: Opening,
     /// Addition to the step that starts at a time, s.
     owed: (f64, f64),
+    /// The step by which the signal left its past, where nothing has announced that; else 0.
+    jump: f64,
+    /// The value before the one from which on the degree has not been 0.
+    held_to: f64,
+    /// Addition until the next value: held again, the signal is as late as it was.
+    regained: f64,
     /// The last changes of the order, oldest first.
     changes: [OrderChange; KEPT_CHANGES],
     changed: usize,
@@ -59,91 +71,6 @@ struct Opening {
 
 /// Steps after the first value in which means are compared with values: those of `inner_steps.rs`.
 const OPENING: u32 = 16;
-
-/// The means that a receiver gets which takes values only.
-#[derive(Debug, Clone, Copy)]
-struct Means {
-    are_given: bool,
-    /// Communication steps of the receiver in a step, each with a mean of its own.
-    parts: u32,
-    /// Inner steps in a step, at the starts of which the receiver takes its inputs; 0: all the time.
-    inner: u32,
-    /// Moments of the places within a communication step of length 1.
-    moments: [f64; 3],
-    /// Means of the polynomials of each degree over a step that is as long as the spans, in backward differences.
-    of_differences: [f64; 4],
-}
-
-impl Means {
-    /// Means over all the time of a communication step: Adams & Bashforth.
-    const NONE: Self = Self {
-        are_given: false,
-        parts: 1,
-        inner: 0,
-        moments: [1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0],
-        of_differences: [1.0, 1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0],
-    };
-
-    fn of(steps: &SignalSteps) -> Self {
-        Self {
-            are_given: steps.follows == 0 || !steps.takes_slopes,
-            parts: match steps.follows {
-                0 => 1,
-                _ => steps.curve_parts.max(1),
-            },
-            ..Self::NONE
-        }
-    }
-
-    /// Means of the values at the starts of so many inner steps in a step, 0: of all; at its start only where they do not divide the
-    /// communication steps.
-    fn follow(&mut self, inner: u32) {
-        if inner == 0 {
-            let Self {
-                are_given, parts, ..
-            } = *self;
-            *self = Self {
-                are_given,
-                parts,
-                ..Self::NONE
-            };
-            return;
-        }
-        let in_each = match inner.is_multiple_of(self.parts) {
-            true => inner / self.parts,
-            false => 1,
-        };
-        self.inner = inner;
-        self.moments = Self::moments(in_each);
-        let [first, second, third] = self.moments;
-        // The binomials s, s·(s + 1)/2 and s·(s + 1)·(s + 2)/6.
-        let cubic = (third + 3.0 * second + 2.0 * first) / 6.0;
-        self.of_differences = [1.0, first, (second + first) / 2.0, cubic];
-    }
-
-    /// Moments of so many places 0, 1/n, 2/n, ….
-    fn moments(count: u32) -> [f64; 3] {
-        let part = 1.0 / f64::from(count);
-        let last = 1.0 - part;
-        [last / 2.0, last * (2.0 - part) / 6.0, last * last / 4.0]
-    }
-
-    /// The curve of means over the communication steps of a step.
-    fn over(&self, curve: Curve, step: f64) -> Curve {
-        let part = step / f64::from(self.parts);
-        let [first, second, third] = self.moments;
-        let moments = [
-            first * part,
-            second * part * part,
-            third * part * part * part,
-        ];
-        let means = curve.averaged(moments);
-        match self.parts {
-            1 => means.truncated(0),
-            _ => means,
-        }
-    }
-}
 
 /// The distance of the newest values, and their differences.
 #[derive(Debug, Clone, Copy, Default)]
@@ -167,6 +94,14 @@ impl Spacing {
         self.differences = [value, change, change - last, change - last - bend];
     }
 
+    /// The greatest magnitude of the last changes, three at most.
+    fn greatest_change(&self) -> f64 {
+        let [_, change, bend, third] = self.differences;
+        let changes = [change, change - bend, change - 2.0 * bend + third];
+        let known = changes.iter().take(self.equal);
+        known.fold(0.0, |most, change| change.abs().max(most))
+    }
+
     fn is_equal(&self, span: f64) -> bool {
         EvenSteps::are_equal(self.span, span)
     }
@@ -184,6 +119,9 @@ pub(super) const GAIN: f64 = 0.9;
 /// The missed impulse is made up for where the line misses the third value by less than this share of what hold does:
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
+
+/// A change after a jump that goes back by more than this share of it is ringing. A choice.
+const TURNED: f64 = 0.5;
 
 /// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
 pub(super) const EQUAL_SPANS: f64 = 1e-9;
@@ -214,6 +152,9 @@ impl Default for Auto {
             means: Means::NONE,
             opening: Opening::default(),
             owed: (0.0, f64::NAN),
+            jump: 0.0,
+            held_to: 0.0,
+            regained: 0.0,
             changes: [OrderChange::default(); KEPT_CHANGES],
             changed: 0,
         }
@@ -289,11 +230,41 @@ impl Auto {
         if !is_next || !self.error(next).is_nan() {
             return;
         }
+        if let [newest, first] = self.history.newest_values()
+            && self.turns_back(newest.value - first.value)
+        {
+            return;
+        }
         let lower = next.checked_sub(2).map_or(f64::NAN, |d| self.error(d));
         let present = self.error(next - 1);
         let is_known = !lower.is_nan() && !present.is_nan();
         if !is_known || present < GAIN * lower {
             self.order = next;
+        }
+    }
+
+    /// Whether the first change after a jump shows that the signal rings, and follows no line.
+    fn turns_back(&self, change: f64) -> bool {
+        change * self.jump < 0.0 && change.abs() > TURNED * self.jump.abs()
+    }
+
+    /// Keeps the lag of held values, where the degree has become 0 or has been that before the newest value. By the trapezoidal rule steps of
+    /// length h with held values lack Σ h·(uₖ₊₁ − uₖ)/2, which is 0 again where the signal has come back; steps on a line from k to n make
+    /// h·(uₙ₋₁ − uₖ₋₁)/2 of it good, which the next step takes back. Where that is more than the last changes, the signal has gone its way for long,
+    /// and will be on a line again soon: then it would be a disturbance, and no lag.
+    #[cold]
+    fn keep_lag(&mut self) {
+        let Some(before) = self.history.before_newest() else {
+            return;
+        };
+        if self.order > 0 {
+            self.held_to = before.value;
+        } else if self.spacing.equal > 1 {
+            let [_, lag, ..] = self.means.of_differences;
+            let regained = -lag * (before.value - self.held_to);
+            if regained.abs() <= self.spacing.greatest_change() {
+                self.regained = regained;
+            }
         }
     }
 
@@ -332,7 +303,8 @@ impl Auto {
         if let Some(newest) = self.history.newest() {
             let (value, step) = (newest.value, time - newest.time);
             let polynomial = self.history.polynomial(self.order, newest.time);
-            self.opening.surplus += value - polynomial.mean(step) - self.missed();
+            let added = self.missed() + self.regained;
+            self.opening.surplus += value - polynomial.mean(step) - added;
             self.opening.steps += 1;
         }
     }
@@ -351,13 +323,18 @@ impl Auto {
         };
         let (before, last) = (middle.time - first.time, newest.time - middle.time);
         let change = newest.value - middle.value;
-        let on_line = (middle.value - first.value) / before * last;
+        let slope = (middle.value - first.value) / before;
+        let on_line = slope * last;
         if (change - on_line).abs() > SMOOTH * change.abs() {
             return 0.0;
         }
         let whole = before + last;
         let passed = self.history.polynomial(2, first.time).mean(whole) * whole;
-        let given = first.value * before + (middle.value + 0.5 * on_line) * last;
+        let second = match self.turns_back(middle.value - first.value) {
+            true => middle.value,
+            false => middle.value + 0.5 * on_line,
+        };
+        let given = first.value * before + second * last;
         (passed - given) / last
     }
 }
@@ -371,6 +348,7 @@ impl Extrapolation for Auto {
 
     fn observe(&mut self, sample: Sample) {
         let newest = self.history.newest().map(|newest| newest.time);
+        let was_held = self.order == 0;
         if newest.is_none_or(|newest| sample.time == newest && self.history.degree() == 0) {
             self.opening.first = sample.value;
         }
@@ -391,7 +369,14 @@ impl Extrapolation for Auto {
             _ => self.respace(),
         }
         if is_new {
+            self.regained = 0.0;
             self.try_next();
+            if was_held != (self.order == 0) {
+                self.keep_lag();
+            }
+            if self.history.newest_values().len() == 3 && self.missed() != 0.0 {
+                self.held_to = self.opening.first;
+            }
         }
     }
 
@@ -406,10 +391,10 @@ impl Extrapolation for Auto {
                 .take(self.order + 1)
                 .map(|(difference, weight)| weight * difference)
                 .sum();
-            return Curve::constant(mean + self.owed(now));
+            return Curve::constant(mean + self.owed(now) + self.regained);
         }
         let mut curve = self.history.polynomial(self.order, now);
-        curve.coefficients[0] += self.missed() + self.owed(now);
+        curve.coefficients[0] += self.missed() + self.owed(now) + self.regained;
         match self.follows {
             _ if self.means.are_given => self.means.over(curve, step),
             1 => curve.secant(step),
@@ -420,7 +405,7 @@ impl Extrapolation for Auto {
     fn at(&self, time: f64) -> f64 {
         match self.differences(time) {
             Some(differences) => differences[..=self.order].iter().sum(),
-            None => self.curve(time, 0.0).at(0.0),
+            None => self.curve(time, 0.0).at(0.0) - self.regained,
         }
     }
 
@@ -428,11 +413,21 @@ impl Extrapolation for Auto {
         self.history.clear();
         self.respace();
         self.order = 0;
+        (self.jump, self.regained) = (0.0, 0.0);
         self.errors = [f64::NAN; 4];
         self.opening = Opening {
             first: self.history.newest().map_or(0.0, |newest| newest.value),
             ..Opening::default()
         };
+    }
+
+    fn jumped(&mut self) {
+        let jump = match self.history.newest_values() {
+            [newest, before, ..] => newest.value - before.value,
+            _ => 0.0,
+        };
+        self.clear();
+        self.jump = jump;
     }
 
     fn gives_means(&self) -> bool {
@@ -468,6 +463,7 @@ impl Extrapolation for Auto {
             && self.spacing.equal == 3
             && self.opening.steps >= OPENING
             && self.owed.1 != now
+            && self.regained == 0.0
             && self
                 .history
                 .newest()
@@ -525,6 +521,9 @@ impl Stored for Auto {
             changed,
             opening,
             owed,
+            jump,
+            held_to,
+            regained,
             means,
             spacing: _,
             follows: _,
@@ -537,6 +536,9 @@ impl Stored for Auto {
         stream.below(changed, KEPT_CHANGES + 1);
         stream.keep(opening);
         stream.keep(owed);
+        stream.keep(jump);
+        stream.keep(held_to);
+        stream.keep(regained);
         let mut inner = means.inner;
         stream.keep(&mut inner);
         means.follow(inner);
@@ -588,6 +590,58 @@ mod tests {
             auto.curve(39.0, 1.0),
             Curve::constant((0.1_f64 * 39.0).sin())
         );
+    }
+
+    /// After a jump by −1 the signal comes back by more than half of it, or goes on.
+    #[test]
+    fn a_change_that_turns_a_jump_back_is_no_line() {
+        let after_change = |change: f64| {
+            let mut auto = after([0.0; 6]);
+            let mut observe = |time: f64, value: f64| {
+                auto.observe(Sample {
+                    time,
+                    value,
+                    slope: None,
+                });
+                if time == 6.0 {
+                    auto.jumped();
+                }
+            };
+            observe(6.0, -1.0);
+            observe(7.0, -1.0 + change);
+            auto.order()
+        };
+        assert_eq!([0.6, 2.0].map(after_change), [0, 0]);
+        assert_eq!([0.4, -0.6, -2.0].map(after_change), [1, 1, 1]);
+    }
+
+    /// The areas of the polynomials over the steps, as a whole, are those of the values by the trapezoidal rule once the signal rests
+    /// again, whenever it is held and when on a line.
+    #[test]
+    fn nothing_is_left_of_a_pulse_that_is_held_and_on_a_line_by_turns() {
+        let values = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, -1.0, 0.0, 0.0, 0.0];
+        let mut auto = Auto::default();
+        let (mut area, mut orders) = (0.0, Vec::new());
+        for (time, value) in (0_i32..).zip(values) {
+            let (time, slope) = (f64::from(time), None);
+            auto.observe(Sample { time, value, slope });
+            area += auto.curve(time, 1.0).mean(1.0);
+            orders.push(auto.order());
+        }
+        orders.dedup();
+        assert_eq!(orders, [0, 1, 0, 1, 0]);
+        assert!((area - values.iter().sum::<f64>()).abs() < 1e-12, "{area}");
+    }
+
+    /// Half of the ramp would be taken back, many times the change of a step.
+    #[test]
+    fn nothing_is_taken_back_of_a_long_ramp() {
+        let mut auto = after((0..=20).map(f64::from));
+        assert_eq!(auto.order(), 1);
+        let (time, value, slope) = (21.0, 19.0, None);
+        auto.observe(Sample { time, value, slope });
+        assert_eq!(auto.order(), 0);
+        assert_eq!(auto.curve(time, 1.0), Curve::constant(value));
     }
 
     /// Squares of the errors of prediction, averaged with a memory of 0.6, first one as it is: the

@@ -7,6 +7,7 @@ mod hermite;
 mod history;
 mod hold;
 mod mean_hold;
+mod means;
 mod polynomial;
 mod secant_linear;
 
