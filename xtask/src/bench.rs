@@ -15,7 +15,7 @@ mod threads;
 mod tiny;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use meter::Meter;
 use peers::Peers;
@@ -41,6 +41,9 @@ pub struct Options {
     /// Pairs of measurements of each row; the table shows medians
     #[arg(long, default_value = "5")]
     repetitions: NonZeroUsize,
+    /// Measure this program, another build of gyrator, and build none
+    #[arg(long, value_name = "FILE", conflicts_with = "peers")]
+    program: Option<PathBuf>,
     /// Put the rows into the tables of README.md and docs/speed.md; with --instructions, keep the counts
     #[arg(long, conflicts_with = "peers")]
     write: bool,
@@ -67,7 +70,7 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     let work = target.join("bench");
     std::fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
     if options.instructions {
-        return instructions::run(root, target, &work, &options.only, options.write);
+        return instructions::run(root, target, &work, options);
     }
     let selected = rows::select(&rows::table(), &options.only)?;
     let fmus = Fmus::build(root, &work)?;
@@ -77,7 +80,7 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
         let peers = Peers::find(root, target, &work, &fmus)?;
         return peers::table(&peers, &floor, &meter, options);
     }
-    let gyrator = Gyrator::build(root, target, &work, &fmus)?;
+    let gyrator = Gyrator::new(root, target, &work, &fmus, options.program.as_deref())?;
     if options.start {
         return start::run(root, &work, &fmus, &gyrator, options.repetitions.get());
     }
@@ -93,14 +96,17 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     println!("{HEADER}");
     let mut lines = Vec::new();
     let mut remarks = Vec::new();
+    let mut costs = Vec::new();
     for row in selected {
         let pairs = Pairs::measure((&floor, &gyrator), &meter, row, options.repetitions.get());
         let pairs = pairs.map_err(|error| format!("{row}: {error}"))?;
         let line = format!("{}{}", cells(row), figures(&pairs));
         println!("{line}");
         lines.push((row, line));
+        costs.push((row, median(&pairs.ratios())));
         remarks.extend(remark(&row.to_string(), &pairs));
     }
+    remarks.extend(beside_held(&costs));
     remarks.iter().for_each(|remark| println!("{remark}"));
     if options.write {
         document::update(root, &lines)?;
@@ -122,6 +128,23 @@ fn figures(pairs: &Pairs) -> String {
         time(&pairs.other),
         median(&pairs.ratios())
     )
+}
+
+/// A line about each row with `auto`: its cost over that of the same system with held inputs, from the ratios of both to the floor.
+fn beside_held(costs: &[(Row, f64)]) -> Vec<String> {
+    let held = |row: Row| costs.iter().find(|(other, _)| row.held() == Some(*other));
+    let line = |&(row, auto): &(Row, f64)| {
+        let (_, held) = held(row)?;
+        let bar = row
+            .greatest_cost()
+            .map(|most| format!("; the bar is {most}"));
+        Some(format!(
+            "{row}: {:.3} times the time with held inputs{}",
+            auto / held,
+            bar.unwrap_or_default()
+        ))
+    };
+    costs.iter().filter_map(line).collect()
 }
 
 /// A line about a measurement whose pairs do not agree.
@@ -148,6 +171,21 @@ mod tests {
         let columns = |line: &str| line.matches('|').count();
         let line = cells(row) + &figures(&pairs);
         assert!(HEADER.lines().all(|head| columns(head) == columns(&line)));
+    }
+
+    #[test]
+    fn rows_with_auto_are_compared_with_held_inputs() {
+        let costs: Vec<(Row, f64)> = [
+            ("10,held,annotated,off", 1.5),
+            ("10,auto,annotated,off", 2.7),
+            ("10,auto,busy,off", 1.02),
+        ]
+        .map(|(words, cost)| (rows::parse(words).unwrap(), cost))
+        .to_vec();
+        assert_eq!(
+            beside_held(&costs),
+            ["10 auto annotated off: 1.800 times the time with held inputs; the bar is 2"]
+        );
     }
 
     #[test]

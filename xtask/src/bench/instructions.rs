@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::Options;
 use super::meter::Meter;
 use super::programs::{Floor, Fmus, Gyrator};
 use super::rows::{self, Library, Mode, Recording, Row};
@@ -31,7 +32,9 @@ fn table() -> Vec<Row> {
     let supervised = [2, 100].map(|units| row(units, Mode::Supervised, Recording::Off));
     let recorded = [Recording::Csv, Recording::CsvAll, Recording::Parquet];
     let recorded = recorded.map(|recording| row(100, Mode::Plain, recording));
-    [&plain[..], &supervised, &recorded].concat()
+    let auto = [Mode::Held, Mode::Auto, Mode::AutoBonds];
+    let auto = auto.map(|mode| row(10, mode, Recording::Off));
+    [&plain[..], &supervised, &recorded, &auto].concat()
 }
 
 /// A row with its figures, instructions per step of an FMU.
@@ -42,16 +45,15 @@ struct Counted {
     gyrator: f64,
 }
 
-/// Counts, prints a table, and compares with the kept figures; keeps the new ones where `keep`.
+/// Counts, prints a table, and compares with the kept figures; keeps the new ones where `write` is asked for.
 ///
 /// # Errors
-/// A figure that is worse than the kept one by more than the limit; a pattern that no row fits; a run that fails.
+/// A figure that is worse than the kept one by more than the limit, or than its bar; a pattern that no row fits; a run that fails.
 pub(super) fn run(
     root: &Path,
     target: &Path,
     work: &Path,
-    patterns: &[String],
-    keep: bool,
+    options: &Options,
 ) -> Result<(), String> {
     if !is_installed() {
         println!(
@@ -59,7 +61,7 @@ pub(super) fn run(
         );
         return Ok(());
     }
-    let rows: Vec<Row> = match patterns {
+    let rows: Vec<Row> = match &options.only[..] {
         [] => table(),
         patterns => rows::select(&table(), patterns)?,
     };
@@ -68,7 +70,7 @@ pub(super) fn run(
     let kept = parse(&text)?;
     let fmus = Fmus::build(root, work)?;
     let floor = Floor::build(root, work, &fmus)?;
-    let gyrator = Gyrator::build(root, target, work, &fmus)?;
+    let gyrator = Gyrator::new(root, target, work, &fmus, options.program.as_deref())?;
     let meter = Meter::instructions(work);
     println!("| units | mode | library | recording | floor | gyrator | ratio | kept | change |");
     println!("|--:|---|---|---|--:|--:|--:|--:|--:|");
@@ -84,7 +86,8 @@ pub(super) fn run(
         println!("{}", line(&counted, of(&kept, row)));
         all.push(counted);
     }
-    if keep {
+    judge_auto(&all)?;
+    if options.write {
         let text = written(&merged(kept, &all), &compiler());
         return std::fs::write(&file, text).map_err(|error| format!("{KEPT}: {error}"));
     }
@@ -160,6 +163,26 @@ fn judge(all: &[Counted], kept: &[(Row, f64)], text: &str) -> Result<(), String>
         by.unwrap_or("an unknown compiler"),
         compiler(),
     ))
+}
+
+/// Compares rows with `auto` with the same systems with held inputs.
+fn judge_auto(all: &[Counted]) -> Result<(), String> {
+    for counted in all {
+        let held = all
+            .iter()
+            .find(|other| counted.row.held() == Some(other.row));
+        let Some(held) = held else { continue };
+        let times = counted.gyrator / held.gyrator;
+        let said = format!(
+            "{}: {times:.2} times the instructions with held inputs",
+            counted.row
+        );
+        match counted.row.greatest_cost() {
+            Some(most) if times > most => return Err(format!("{said}; the bar is {most}")),
+            _ => println!("{said}"),
+        }
+    }
+    Ok(())
 }
 
 /// The kept figures with those that were counted in their place, in the order of the table.
@@ -240,6 +263,25 @@ mod tests {
             ..counted(200.0)[0].clone()
         }];
         assert_eq!(judge(&other, &[], text), Ok(()));
+    }
+
+    #[test]
+    fn auto_may_take_twice_the_instructions_of_held_inputs_and_no_more() {
+        let counted = |words: &str, gyrator: f64| Counted {
+            row: rows::parse(words).unwrap(),
+            floor: 100.0,
+            gyrator,
+        };
+        let with = |auto: f64| {
+            let held = counted("10,held,annotated,off", 200.0);
+            judge_auto(&[held, counted("10,auto,annotated,off", auto)])
+        };
+        assert_eq!(with(390.0), Ok(()));
+        assert!(with(410.0).unwrap_err().contains("2.05 times"));
+        assert_eq!(
+            judge_auto(&[counted("10,auto,annotated,off", 900.0)]),
+            Ok(())
+        );
     }
 
     #[test]

@@ -23,12 +23,12 @@ pub(super) trait Master {
 
 /// The FMUs, one of each kind.
 #[derive(Debug)]
-pub(super) struct Fmus([Tiny; 3]);
+pub(super) struct Fmus(Vec<Tiny>);
 
 impl Fmus {
     pub(super) fn build(root: &Path, work: &Path) -> Result<Self, String> {
-        let [annotated, stateless, copied] = Library::ALL.map(|kind| Tiny::build(root, work, kind));
-        Ok(Self([annotated?, stateless?, copied?]))
+        let built = Library::ALL.map(|kind| Tiny::build(root, work, kind));
+        Ok(Self(built.into_iter().collect::<Result<_, _>>()?))
     }
 
     pub(super) fn of(&self, library: Library) -> &Tiny {
@@ -92,16 +92,21 @@ pub(super) struct Gyrator<'a> {
 }
 
 impl<'a> Gyrator<'a> {
-    /// Builds it as it is shipped.
-    pub(super) fn build(
+    /// The given program, or else builds it as it is shipped.
+    pub(super) fn new(
         root: &Path,
         target: &Path,
         work: &Path,
         fmus: &'a Fmus,
+        program: Option<&Path>,
     ) -> Result<Self, String> {
+        let program = match program {
+            Some(given) => given.to_owned(),
+            None => programs::gyrator(root, target)?,
+        };
         Ok(Self {
             fmus,
-            program: programs::gyrator(root, target)?,
+            program,
             work: work.to_owned(),
         })
     }
@@ -112,7 +117,9 @@ impl<'a> Gyrator<'a> {
         let call = call.arguments(["--progress", "never", "--accept-divergence", "--summary"]);
         let call = call.argument(summary);
         let call = match row.mode {
-            Mode::Plain => call.argument("--no-supervisor"),
+            Mode::Plain | Mode::Held | Mode::Auto | Mode::AutoBonds => {
+                call.argument("--no-supervisor")
+            }
             Mode::Supervised => call,
             Mode::Threads => call.arguments(["--no-supervisor", "--worker-threads", "2"]),
             Mode::Isolated => call.argument("--isolate"),
@@ -136,7 +143,7 @@ impl Gyrator<'_> {
     /// Writes the system of a row.
     fn system(&self, row: Row, steps: usize) -> Result<PathBuf, String> {
         let system = self.work.join("bench.toml");
-        let text = system_file(&self.fmus.of(row.library).fmu, row.units, steps);
+        let text = system_file(&self.fmus.of(row.library).fmu, row, steps);
         std::fs::write(&system, text).map_err(|error| format!("{}: {error}", system.display()))?;
         Ok(system)
     }
@@ -203,11 +210,17 @@ fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
     ))
 }
 
-/// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection.
-pub(super) fn system_file(fmu: &Path, instances: usize, steps: usize) -> String {
+/// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection; connections alone and no such
+/// choice of the coupling where the mode has that.
+pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
+    let instances = row.units;
     let stop_time = steps as f64 * STEP_SIZE;
+    let choice = match row.mode {
+        Mode::Auto | Mode::AutoBonds => "",
+        _ => "method = \"jacobi\"\nextrapolation = \"hold\"\n",
+    };
     let mut text = format!(
-        "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\nmethod = \"jacobi\"\nextrapolation = \"hold\"\n"
+        "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\n{choice}"
     );
     // Writing into a String cannot fail.
     for index in 0..instances {
@@ -225,6 +238,17 @@ pub(super) fn system_file(fmu: &Path, instances: usize, steps: usize) -> String 
             };
             format!("[{}, {}]", pair(0), pair(1))
         };
+        if matches!(row.mode, Mode::Held | Mode::Auto) {
+            for (from, to) in [(a, b), (b, a)] {
+                for axis in 0..2 {
+                    let _ = writeln!(
+                        text,
+                        "\n[[connections]]\nfrom = \"fmu{from}.y{axis}\"\nto = \"fmu{to}.u{axis}\""
+                    );
+                }
+            }
+            continue;
+        }
         let (effort, flow) = (pairs(a, b), pairs(b, a));
         let _ = writeln!(
             text,
@@ -278,8 +302,21 @@ mod tests {
 
     #[test]
     fn every_input_is_fed_by_a_bond() {
-        let text = system_file(Path::new("Tiny.fmu"), 4, 1000);
+        let row = |mode| Row {
+            units: 4,
+            mode,
+            library: Library::Annotated,
+            recording: Recording::Off,
+        };
+        let file = |mode| system_file(Path::new("Tiny.fmu"), row(mode), 1000);
+        let text = file(Mode::Plain);
         let table: toml::Table = text.parse().unwrap();
+        let words = |mode| ["hold", "bonds", "connections"].map(|word| file(mode).contains(word));
+        assert_eq!(words(Mode::Plain), [true, true, false]);
+        assert_eq!(words(Mode::AutoBonds), [false, true, false]);
+        assert_eq!(words(Mode::Held), [true, false, true]);
+        assert_eq!(words(Mode::Auto), [false, false, true]);
+        assert_eq!(file(Mode::Auto).matches("[[connections]]").count(), 8);
         assert_eq!(table["experiment"]["stop_time"].as_float(), Some(1.0));
         assert_eq!(table["components"].as_table().unwrap().len(), 4);
         assert_eq!(table["bonds"].as_array().unwrap().len(), 2);

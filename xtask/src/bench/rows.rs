@@ -7,6 +7,12 @@ use std::fmt;
 pub(super) enum Mode {
     /// In the process that was started, on one thread.
     Plain,
+    /// As plain, with connections in the place of bonds.
+    Held,
+    /// As held, with a system file that names no method and no extrapolation.
+    Auto,
+    /// As plain, with such a file.
+    AutoBonds,
     /// In a worker process, as it is shipped.
     Supervised,
     /// As plain, on two threads.
@@ -24,6 +30,8 @@ pub(super) enum Library {
     Stateless,
     /// A variable of its own, so that each instance needs a copy.
     Copied,
+    /// As annotated, with a step that takes about 1 µs.
+    Busy,
 }
 
 /// The values that are written of each step.
@@ -38,8 +46,21 @@ pub(super) enum Recording {
     Parquet,
 }
 
-const MODES: [Mode; 4] = [Mode::Plain, Mode::Supervised, Mode::Threads, Mode::Isolated];
-const LIBRARIES: [Library; 3] = [Library::Annotated, Library::Stateless, Library::Copied];
+const MODES: [Mode; 7] = [
+    Mode::Plain,
+    Mode::Held,
+    Mode::Auto,
+    Mode::AutoBonds,
+    Mode::Supervised,
+    Mode::Threads,
+    Mode::Isolated,
+];
+const LIBRARIES: [Library; 4] = [
+    Library::Annotated,
+    Library::Stateless,
+    Library::Copied,
+    Library::Busy,
+];
 const RECORDINGS: [Recording; 4] = [
     Recording::Off,
     Recording::Csv,
@@ -51,6 +72,9 @@ impl Mode {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Plain => "plain",
+            Self::Held => "held",
+            Self::Auto => "auto",
+            Self::AutoBonds => "auto-bonds",
             Self::Supervised => "supervised",
             Self::Threads => "threads",
             Self::Isolated => "isolated",
@@ -59,13 +83,14 @@ impl Mode {
 }
 
 impl Library {
-    pub(super) const ALL: [Self; 3] = LIBRARIES;
+    pub(super) const ALL: [Self; 4] = LIBRARIES;
 
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Annotated => "annotated",
             Self::Stateless => "stateless",
             Self::Copied => "copied",
+            Self::Busy => "busy",
         }
     }
 }
@@ -111,6 +136,26 @@ impl Row {
         ]
     }
 
+    /// The same system with held inputs, of a row with `auto`.
+    pub(super) fn held(self) -> Option<Self> {
+        let mode = match self.mode {
+            Mode::Auto => Mode::Held,
+            Mode::AutoBonds => Mode::Plain,
+            _ => return None,
+        };
+        Some(Self { mode, ..self })
+    }
+
+    /// The greatest cost of a row with `auto`, over that of the same system with held inputs: a bar of this project, for systems
+    /// without bonds.
+    pub(super) fn greatest_cost(self) -> Option<f64> {
+        match (self.mode, self.library) {
+            (Mode::Auto, Library::Busy) => Some(1.03),
+            (Mode::Auto, _) => Some(2.0),
+            _ => None,
+        }
+    }
+
     /// Whether each word of `pattern` is one of its cells.
     pub(super) fn fits(self, pattern: &str) -> bool {
         let own = self.words();
@@ -123,11 +168,16 @@ impl Row {
 /// The rows of the table, in its order.
 pub(super) fn table() -> Vec<Row> {
     let blocks: &[(Mode, &[Library], &[Recording])] = &[
-        (Mode::Plain, &LIBRARIES, &[Recording::Off]),
-        (Mode::Supervised, &LIBRARIES, &[Recording::Off]),
+        (Mode::Plain, &LIBRARIES[..3], &[Recording::Off]),
+        (Mode::Supervised, &LIBRARIES[..3], &[Recording::Off]),
         (Mode::Threads, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Isolated, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Supervised, &LIBRARIES[..1], &RECORDINGS[1..]),
+        (Mode::Held, &LIBRARIES[..1], &[Recording::Off]),
+        (Mode::Auto, &LIBRARIES[..1], &[Recording::Off]),
+        (Mode::AutoBonds, &LIBRARIES[..1], &[Recording::Off]),
+        (Mode::Held, &LIBRARIES[3..], &[Recording::Off]),
+        (Mode::Auto, &LIBRARIES[3..], &[Recording::Off]),
     ];
     let of_block = |(mode, libraries, recordings): &(Mode, &[Library], &[Recording])| {
         rows(&[*mode], libraries, recordings)
@@ -146,9 +196,14 @@ pub(super) fn peers() -> Vec<Row> {
     rows
 }
 
-/// A thousand processes say more about the machine than about a step.
+/// A thousand processes say more about the machine than about a step. The cost of `auto` beside held inputs is that of a small system,
+/// whose memory is near.
 fn is_offered(row: &Row) -> bool {
-    row.mode != Mode::Isolated || row.units < 1000
+    match row.mode {
+        Mode::Isolated => row.units < 1000,
+        Mode::Held | Mode::Auto | Mode::AutoBonds => row.units == 10,
+        Mode::Plain | Mode::Supervised | Mode::Threads => true,
+    }
 }
 
 fn rows(modes: &[Mode], libraries: &[Library], recordings: &[Recording]) -> Vec<Row> {
@@ -259,6 +314,22 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn rows_with_auto_stand_beside_the_same_systems_with_held_inputs() {
+        let table = table();
+        let with_auto = table.iter().filter_map(|row| Some((row, row.held()?)));
+        let with_auto: Vec<(String, Option<f64>)> = with_auto
+            .inspect(|(row, held)| assert!(table.contains(held), "{row}"))
+            .map(|(row, _)| (row.to_string(), row.greatest_cost()))
+            .collect();
+        let expected = [
+            ("10 auto annotated off", Some(2.0)),
+            ("10 auto-bonds annotated off", None),
+            ("10 auto busy off", Some(1.03)),
+        ];
+        assert_eq!(with_auto, expected.map(|(row, bar)| (row.to_owned(), bar)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::programs::{Gyrator, system_file};
+use super::rows::{Library, Mode, Recording, Row};
 use super::slope::median;
 use super::tiny::Tiny;
 
@@ -56,7 +57,13 @@ pub(super) fn run(
 /// Writes a system of busy components; where it is.
 fn system(work: &Path, fmu: &Path, units: usize, steps: usize) -> Result<PathBuf, String> {
     let path = work.join(format!("busy-{units}-{steps}.toml"));
-    let written = std::fs::write(&path, system_file(fmu, units, steps));
+    let row = Row {
+        units,
+        mode: Mode::Threads,
+        library: Library::Busy,
+        recording: Recording::Off,
+    };
+    let written = std::fs::write(&path, system_file(fmu, row, steps));
     written.map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(path)
 }
