@@ -40,6 +40,12 @@ pub trait Four:
         Self::from([value; 4])
     }
 
+    /// Writes the numbers.
+    #[inline(always)]
+    fn write(self, to: &mut [f64; 4]) {
+        *to = self.into();
+    }
+
     /// The magnitudes.
     fn abs(self) -> Self;
 
@@ -107,6 +113,12 @@ impl Four for One {
     #[inline(always)]
     fn at(row: &[f64], places: Places) -> Self {
         Self(row[places.at[0]])
+    }
+
+    /// Writes the first number alone.
+    #[inline(always)]
+    fn write(self, [to, ..]: &mut [f64; 4]) {
+        *to = self.0;
     }
 
     #[inline(always)]

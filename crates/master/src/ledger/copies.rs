@@ -326,7 +326,8 @@ impl Steps<'_, '_> {
                 axis.add_to(&mut point, row);
             }
             let residual = point.received - point.given;
-            (*residual_powers, *given_powers) = (residual.into(), point.given.into());
+            residual.write(residual_powers);
+            point.given.write(given_powers);
             let transferred = point.given * size;
             sums.transferred = sums.transferred + transferred;
             sums.transferred_abs = sums.transferred_abs + transferred.abs();
@@ -337,7 +338,7 @@ impl Steps<'_, '_> {
             sums.applied_residual = sums.applied_residual + residual_energy;
             sums.residual_abs = sums.residual_abs + residual_energy.abs();
             sums.residual_integrated = sums.residual_integrated + half * residual;
-            *integrated = sums.residual_integrated.into();
+            sums.residual_integrated.write(integrated);
             let transferred = half * (last.output_power + point.given);
             sums.transferred_integrated = sums.transferred_integrated + transferred;
             // The first step of a run has no change before it: nothing is added then.
