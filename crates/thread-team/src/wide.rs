@@ -57,6 +57,9 @@ pub trait Four:
 
     /// That of `other` in the place of NaN.
     fn or_if_nan(self, other: Self) -> Self;
+
+    /// Each number that is finite, else that of `other`.
+    fn if_finite_or(self, other: Self) -> Self;
 }
 
 /// Four places in a row.
@@ -140,6 +143,11 @@ impl Four for One {
     fn or_if_nan(self, other: Self) -> Self {
         if self.0.is_nan() { other } else { self }
     }
+
+    #[inline(always)]
+    fn if_finite_or(self, other: Self) -> Self {
+        if self.0.is_finite() { self } else { other }
+    }
 }
 
 /// For any processor.
@@ -191,6 +199,11 @@ impl Four for Numbers {
     #[inline(always)]
     fn or_if_nan(self, other: Self) -> Self {
         self.with(other, One::or_if_nan)
+    }
+
+    #[inline(always)]
+    fn if_finite_or(self, other: Self) -> Self {
+        self.with(other, One::if_finite_or)
     }
 }
 
@@ -319,6 +332,16 @@ mod avx2 {
             // SAFETY: as above.
             Self(unsafe { x86::_mm256_blendv_pd(self.0, other.0, is_nan) })
         }
+
+        #[inline(always)]
+        fn if_finite_or(self, other: Self) -> Self {
+            // NaN where the number is infinite, too.
+            let Self(nothing) = self * Self::all(0.0);
+            // SAFETY: the processor has AVX2.
+            let is_nan = unsafe { x86::_mm256_cmp_pd::<{ x86::_CMP_UNORD_Q }>(nothing, nothing) };
+            // SAFETY: as above.
+            Self(unsafe { x86::_mm256_blendv_pd(self.0, other.0, is_nan) })
+        }
     }
 }
 
@@ -361,7 +384,10 @@ mod tests {
                 for b in self.0.iter().map(|value| F::all(*value)) {
                     let each = [a + b, a - b, a * b, a / b, b - a, b / a, a.abs()];
                     let others = [a.or_more(b), b.or_more(a), a.or_less(b), b.or_less(a)];
-                    let all = each.into_iter().chain(others).chain([a.or_if_nan(b)]);
+                    let all = each
+                        .into_iter()
+                        .chain(others)
+                        .chain([a.or_if_nan(b), a.if_finite_or(b)]);
                     results.extend(all.map(|four| bits(four.into())));
                 }
             }

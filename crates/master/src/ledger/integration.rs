@@ -14,36 +14,36 @@ use crate::state_stream::stored;
 /// One axis over the step in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AxisCourse {
-    effort: Signal,
-    flow: Signal,
+    pub(super) effort: Signal,
+    pub(super) flow: Signal,
     /// Length of the last step, s; 0 before the first.
-    last_length: f64,
+    pub(super) last_length: f64,
 }
 
 /// An output, and the input that it feeds.
 #[derive(Debug, Clone, Default)]
-struct Signal {
+pub(super) struct Signal {
     /// The exchange pass that knows its direct feed-through, and its row.
     feedthrough: Option<(usize, usize)>,
     /// Its component follows curves.
     is_curved: bool,
     /// The output at the start under the uncorrected inputs; NaN where it is not known.
-    before: f64,
+    pub(super) before: f64,
     /// The value published at the present point, and the change to it.
-    published: f64,
-    published_change: f64,
+    pub(super) published: f64,
+    pub(super) published_change: f64,
     /// The change of the output with the new inputs, as far as the outputs show it: all of the step that
     /// follows where inputs are held, else that of the slope.
-    slope_change: f64,
+    pub(super) slope_change: f64,
     /// The inputs that it follows at once, and the values that `before` belongs to.
     follows: Vec<Followed>,
     /// Its change at the start by inputs that are not these values: corrected ones, and those of
     /// extrapolations that do not begin at the last value.
-    start_change: f64,
-    input_at_start: f64,
+    pub(super) start_change: f64,
+    pub(super) input_at_start: f64,
     /// Change over the last step without the part that follows inputs at once, and its curvature.
-    last_change: f64,
-    last_curvature: f64,
+    pub(super) last_change: f64,
+    pub(super) last_curvature: f64,
 }
 
 /// An input that an output follows at once.
@@ -126,6 +126,22 @@ impl AxisCourse {
         bond.axes.iter().map(course).collect()
     }
 
+    /// The length of a step to that of the `last` one, s; NaN for the first.
+    #[inline]
+    pub(super) fn ratio(length: f64, last: f64) -> f64 {
+        match last {
+            0.0 => f64::NAN,
+            last => length / last,
+        }
+    }
+
+    /// Whether nothing is known of the direct feed-through of its outputs, and their components take values.
+    pub(super) fn is_simple(&self) -> bool {
+        [&self.effort, &self.flow].iter().all(|signal| {
+            signal.feedthrough.is_none() && signal.follows.is_empty() && !signal.is_curved
+        })
+    }
+
     /// Takes what the units have at the start of a step.
     #[inline]
     pub(super) fn begin(&mut self, state: &SystemState, axis: &Axis) {
@@ -136,10 +152,7 @@ impl AxisCourse {
     /// The course over the step of `length`, s, that has been made.
     #[inline]
     pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep {
-        let ratio = match self.last_length {
-            0.0 => f64::NAN,
-            last => length / last,
-        };
+        let ratio = Self::ratio(length, self.last_length);
         self.last_length = length;
         let (effort_output, effort_range) = self.effort.end(state, axis.effort_output);
         let (flow_output, flow_range) = self.flow.end(state, axis.flow_output);

@@ -1,7 +1,9 @@
 //! The energy of every power bond, always on; it never touches a signal.
 
+mod constant_inputs;
 mod copies;
 mod integration;
+mod rows;
 
 use crate::exchange_mode::Exchange;
 use crate::extremes::{greater, less};
@@ -9,8 +11,8 @@ use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
 use crate::state_stream::stored;
 use crate::step::Step;
-pub(crate) use copies::Powers;
 use integration::{AxisCourse, Work};
+pub(crate) use rows::Powers;
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -95,13 +97,15 @@ pub struct Ledger {
     has_copies: bool,
     /// As `has_copies`, without an exchange, and each input of a bond copies an output of it.
     copies_own_outputs: bool,
+    /// Steps are fixed, and the courses of all bonds are as in [`constant_inputs`].
+    has_constant_inputs: bool,
     /// Outputs are exchanged fresh or compensated: what is published is not what a unit had in its step.
     exchanges: bool,
     /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
     /// that, s; kept where there are several bonds.
     peak: (f64, f64),
     /// For macro-steps in a row.
-    room: Box<copies::Room>,
+    room: Box<rows::Room>,
 }
 
 #[derive(Debug, Clone)]
@@ -163,8 +167,10 @@ impl Ledger {
             greatest: 0.0,
         };
         let exchanges = !state.exchange.passes.is_empty();
+        let bonds: Vec<BondAccount> = state.graph.bonds.iter().map(entry).collect();
         Self {
-            bonds: state.graph.bonds.iter().map(entry).collect(),
+            has_constant_inputs: for_fixed_steps && !exchanges && Self::has_constant_inputs(&bonds),
+            bonds,
             has_copies,
             copies_own_outputs: has_copies && !exchanges && Self::copies_own_outputs(state),
             exchanges,
@@ -335,12 +341,10 @@ impl BondAccount {
     fn observe(&mut self, state: &SystemState, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
-        let mut output_power = 0.0;
         let mut work = Work::default();
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
             work.add(&course.end(state, axis, length), axis.weight);
-            output_power += axis.weight * effort_output * flow_output;
             let (effort_added, flow_added) = added_to(state, axis, length);
             let effort_input = state.courses.values[axis.effort_input] - effort_added;
             let flow_input = state.courses.values[axis.flow_input] - flow_added;
@@ -356,7 +360,6 @@ impl BondAccount {
         energy.correction_power = correction;
         let applied = residual + correction;
         energy.applied_residual_power = applied;
-        energy.output_power = output_power;
         energy.applied_residual_energy += applied * length;
         energy.residual_energy_integrated += work.residual * length;
         energy.transferred_energy_integrated += work.given * length;
@@ -373,7 +376,7 @@ impl BondAccount {
 
     /// Finds by how much inputs were off at the end of the step.
     fn find_coupling_error(&mut self, state: &SystemState) {
-        let (mut coupling_error, mut residual) = (0.0, 0.0);
+        let (mut coupling_error, mut residual, mut output_power) = (0.0, 0.0, 0.0);
         let off = |input: usize| {
             let course = &state.courses.inputs[input];
             let fed = course.fed(&state.signals.reals);
@@ -387,13 +390,15 @@ impl BondAccount {
             let errors = (effort_error * flow_output).abs() + (flow_error * effort_output).abs();
             coupling_error += axis.weight.abs() * errors;
             residual += axis.weight * (effort * flow_output - effort_output * flow);
+            output_power += axis.weight * effort_output * flow_output;
         }
+        self.energy.output_power = output_power;
         self.energy.coupling_error_power = coupling_error;
         self.energy.predicted_residual_power = residual;
     }
 }
 
-stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, exchanges, room });
+stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, has_constant_inputs, exchanges, room });
 stored!(BondAccount {
     last_changes,
     output_power_before,

@@ -64,7 +64,7 @@ pub(super) fn make(run: &mut Run, until: f64) -> Result<bool, RunError> {
     }
     let is_complete = last.is_some() && completed.is_ok();
     match run.ledger.takes_rows(&run.state) {
-        true => account_rows(run),
+        true => account_rows(run, is_complete || was_read),
         false => account_one_by_one(run, is_complete || was_read),
     }
     if let Err(fault) = completed {
@@ -184,13 +184,21 @@ fn most_steps(run: &Run) -> u64 {
     whole.min(run.defects.steps_until_look(run.timeline.steps()))
 }
 
-/// Does to energies, defects and alarms as if each row of the lane had been observed by itself.
-fn account_rows(run: &mut Run) {
-    let Together::Lane(_, rows) = &mut run.state.units.together else {
+/// Does to energies, defects and alarms as if each row of the lane had been observed by itself. If the outputs of the macro-step after
+/// them were read, its values are those of inputs and outputs in the end.
+fn account_rows(run: &mut Run, was_read: bool) {
+    let Together::Lane(_, rows) = &run.state.units.together else {
+        return;
+    };
+    let (steps, size) = (rows.steps(), run.timeline.next_step().size);
+    let shows_last = run.ledger.adds_constant_inputs(&run.state) && steps > 0;
+    if shows_last {
+        lane::show(&mut run.state, steps, size);
+    }
+    let Together::Lane(_, rows) = &run.state.units.together else {
         return;
     };
     let (timeline, clock) = (&run.timeline, &run.state.graph.clock);
-    let size = timeline.next_step().size;
     let step_of = |row: usize| timeline.step_after(row as u64);
     let end_of = |row: usize| step_of(row).end(clock);
     let alarms = &mut run.alarms;
@@ -201,24 +209,25 @@ fn account_rows(run: &mut Run) {
         };
         alarms.observe_rows_of_bond(bond, powers, greatest, &time_of);
     };
-    run.ledger.observe_rows(rows, size, &end_of, &mut look);
-    alarms.pass(rows.steps() as u64);
+    run.ledger
+        .observe_rows(&run.state, rows, size, &end_of, &mut look);
+    alarms.pass(steps as u64);
     let courses = &run.state.courses;
     match run.state.units.uniform {
         true => run.defects.observe_rows(rows, &courses.sources, size),
-        false => run
-            .defects
-            .observe_used(&courses.in_a_row, rows.steps(), size),
+        false => run.defects.observe_used(&courses.in_a_row, steps, size),
+    }
+    if shows_last && was_read {
+        lane::show(&mut run.state, steps + 1, size);
     }
     run.written = false;
-    let steps = rows.steps() as u64;
-    run.timeline.advance_by(steps);
+    run.timeline.advance_by(steps as u64);
     if let Some(dispatch) = &mut run.state.units.dispatch {
-        dispatch.pass(steps);
+        dispatch.pass(steps as u64);
     }
 }
 
-/// As [`account_rows`] for bonds with outputs that are stale: the ledger looks at one macro-step after the other. If the outputs of the
+/// As [`account_rows`] where the ledger looks at one macro-step after the other. If the outputs of the
 /// macro-step after them were read, its values are those of inputs and outputs in the end.
 fn account_one_by_one(run: &mut Run, was_read: bool) {
     let Together::Lane(_, rows) = &run.state.units.together else {

@@ -113,6 +113,11 @@ impl InputsInARow {
         })
     }
 
+    /// The values of the inputs in each macro-step.
+    pub(crate) fn used_rows(&self) -> &Rows {
+        &self.used
+    }
+
     /// The values of the inputs in the macro-step after so many.
     #[inline(always)]
     pub(crate) fn used(&self, steps: usize) -> &[f64] {
