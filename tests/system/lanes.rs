@@ -441,6 +441,24 @@ fn predictions_in_a_row_are_the_same_to_the_last_bit() {
     }
 }
 
+/// Rows begin and end where observers, alarms and defects want it: one of these is the first macro-step of a row.
+#[test]
+fn a_fault_at_any_place_in_a_row_has_the_effect_that_it_has_alone() {
+    let copies = Copies::new();
+    let stale = Copies::with_dependencies("1");
+    for step in 20..75 {
+        let time = f64::from(step) * H;
+        let text = expect_one_course(|| copies.faulty(2, "error", "do_step", time));
+        assert!(text.contains("component: \"bad\""), "{text}");
+        expect_one_course(|| followed(copies.faulty(2, "error", "do_step", time)));
+        expect_one_course(|| {
+            let mut system = stale.faulty(2, "error", "do_step", time);
+            system.exchange("stale");
+            system
+        });
+    }
+}
+
 #[test]
 fn a_fault_after_predictions_has_the_effect_that_it_has_alone() {
     let copies = Copies::new();
