@@ -1,5 +1,6 @@
 //! Builds of the workspace's programs.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,9 +29,22 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
     Ok(program.join("debug/gyrator"))
 }
 
+/// Whether Cargo has set a variable for the package whose program it runs, this one. A build script that looks at such variables, as that of
+/// `ring`, would run anew, and all that depends on it be compiled anew.
+fn describes_this_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
 fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let mut command = Command::new(cargo);
+    for (name, _) in std::env::vars_os() {
+        if describes_this_package(&name) {
+            command.env_remove(name);
+        }
+    }
+    let built = command
         .args(["build", "--locked"])
         .args(what)
         .arg("--target-dir")
