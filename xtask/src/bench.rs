@@ -42,7 +42,7 @@ pub struct Options {
     #[arg(long, default_value = "5")]
     repetitions: NonZeroUsize,
     /// Measure this program, another build of gyrator, and build none
-    #[arg(long, value_name = "FILE", conflicts_with = "peers")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["peers", "write"])]
     program: Option<PathBuf>,
     /// Put the rows into the tables of README.md and docs/speed.md; with --instructions, keep the counts
     #[arg(long, conflicts_with = "peers")]

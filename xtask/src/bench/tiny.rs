@@ -24,6 +24,7 @@ impl Tiny {
     pub(super) fn build(root: &Path, work: &Path, kind: Library) -> Result<Self, String> {
         let options: &[&str] = match kind {
             Library::Copied => &["-DWITH_STATE"],
+            // About 1 µs at one round a cycle and 3.6 GHz; the floor of its rows says how long it is on this machine.
             Library::Busy => &["-DROUNDS=3600"],
             Library::Annotated | Library::Stateless => &[],
         };

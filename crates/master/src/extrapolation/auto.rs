@@ -323,8 +323,7 @@ impl Auto {
         };
         let (before, last) = (middle.time - first.time, newest.time - middle.time);
         let change = newest.value - middle.value;
-        let slope = (middle.value - first.value) / before;
-        let on_line = slope * last;
+        let on_line = (middle.value - first.value) / before * last;
         if (change - on_line).abs() > SMOOTH * change.abs() {
             return 0.0;
         }

@@ -9,7 +9,7 @@ use crate::state::{facts, transfer};
 use crate::state_stream::{Misfit, StateStream};
 
 /// Changes with the order and the meaning of the bytes.
-const FORM: u32 = 4;
+const FORM: u32 = 5;
 
 /// Refusal of bytes that do not fit.
 const DAMAGED: &str =
