@@ -178,8 +178,5 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
 fn failure(death: &Death) -> Failure {
     let failure = Failure::of(Exit::after(&death.cause), &death)
         .detail("finished rows are kept; run the same command again to go on");
-    match advice(&death.cause) {
-        Some(advice) => failure.help(advice),
-        None => failure,
-    }
+    failure.advised(advice(&death.cause))
 }
