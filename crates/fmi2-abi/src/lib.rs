@@ -2,8 +2,9 @@
 //!
 //! Both sides of the interface use this crate: the loader, which calls the functions of an FMU,
 //! and the exporter, which implements them. It holds no code that runs: [scalar types and
-//! structures](c_data), [function signatures](signature), and the [table of which function may be
-//! called in which state](call_state).
+//! structures](c_data), [function signatures](signature), the [table of which function may be
+//! called in which state](call_state), and the [causality](Causality), [variability](Variability) and
+//! [initial](Initial) value of variables.
 //!
 //! Source: Functional Mock-up Interface for Model Exchange and Co-Simulation, version 2.0.5,
 //! sections 2.1 (common) and 4.2 (co-simulation), headers `fmi2TypesPlatform.h` and
@@ -15,6 +16,8 @@ pub mod c_data;
 pub mod call_state;
 mod named;
 pub mod signature;
+mod variable;
 
 pub use c_data::*;
 pub use call_state::{Function, SlaveState, States};
+pub use variable::{Causality, Initial, Variability};

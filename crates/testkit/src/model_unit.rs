@@ -104,7 +104,7 @@ fn variable(row: &ScalarVariable) -> Variable {
         (fmu_kit::Causality::Parameter, _) => Causality::Parameter,
         (fmu_kit::Causality::Input, _) => Causality::Input,
         (fmu_kit::Causality::Output, _) => Causality::Output,
-        (fmu_kit::Causality::Local, _) => Causality::Local,
+        _ => Causality::Local,
     };
     let (kind, items) = match row.base_type {
         BaseType::Real => (VariableType::Real, Vec::new()),

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fmi2_abi::Causality;
+
 use crate::in_process::InProcess;
 use crate::model::{Fault, Model};
 use crate::table::{Table, ValueReference};
-use crate::variable::{Causality, Place, TypedPlace, Variable};
+use crate::variable::{Place, TypedPlace, Variable};
 
 /// Errors in the table of the model `M`; empty if all is well.
 ///

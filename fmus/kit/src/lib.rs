@@ -66,6 +66,7 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
+pub use fmi2_abi::{Causality, Variability};
 pub use description::{
     BaseType, Description, LOG_CATEGORIES, ScalarVariable, describe, scalar_variables,
 };
@@ -74,4 +75,4 @@ pub use integrator::Integrator;
 pub use model::{Fault, Model};
 pub use simulation::{Experiment, Instantiation, Simulation, Values, VariableAccess};
 pub use table::{Scalar, ValueReference};
-pub use variable::{Access, Causality, Enumeration, Settings, Variability, Variable};
+pub use variable::{Access, Enumeration, Settings, Variable};

@@ -1,11 +1,10 @@
 //! The interface between the state machine of a slave and what it simulates.
 
-use fmi2_abi::SlaveState;
+use fmi2_abi::{Causality, SlaveState, Variability};
 
 use crate::in_process::{InProcess, Saved};
 use crate::model::{Fault, Model};
 use crate::table::{Scalar, ValueReference};
-use crate::variable::{Causality, Variability};
 
 /// The arguments of an importer that asks for an instance (`fmi2Instantiate`).
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +50,7 @@ impl VariableAccess<'_> {
             }
             (Causality::Parameter, _) => true,
             (Causality::Input, _) => true,
-            (Causality::Output | Causality::Local, _) => false,
+            _ => false,
         }
     }
 

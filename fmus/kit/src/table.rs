@@ -3,9 +3,11 @@
 //! The value reference of a variable is its number among the variables of its base type;
 //! enumerations count as Integers (FMI 2.0, section 2.2.7).
 
+use fmi2_abi::{Causality, Variability};
+
 use crate::model::Model;
 use crate::unit;
-use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variability, Variable};
+use crate::variable::{Enumeration, Place, Settings, TypedPlace, Variable};
 
 /// Number of a variable within its base type.
 pub type ValueReference = u32;

@@ -3,47 +3,9 @@
 //! A row says what `modelDescription.xml` says about a variable and where the value lives in the
 //! model. The start value is not written here: it is the value in `Model::default()`.
 
-use fmi2_abi::named;
+use fmi2_abi::{Causality, Variability};
 
 use crate::unit::Unit;
-
-named! {
-    /// FMI 2.0, section 2.2.7, attribute `causality`, as far as models here need it.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Causality {
-        /// Set before or during initialization, and between steps if tunable.
-        Parameter => "parameter",
-        /// Set by the importer between steps.
-        Input => "input",
-        /// Computed by the model for others.
-        Output => "output",
-        /// Computed by the model, to look at only.
-        Local => "local",
-    }
-    /// All there are.
-    ALL;
-    /// The attribute's value in `modelDescription.xml`.
-    name
-}
-
-named! {
-    /// FMI 2.0, section 2.2.7, attribute `variability`, as far as models here need it.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Variability {
-        /// Constant after initialization.
-        Fixed => "fixed",
-        /// A parameter that may change between steps.
-        Tunable => "tunable",
-        /// Changes at events or communication points only.
-        Discrete => "discrete",
-        /// A Real without restriction.
-        Continuous => "continuous",
-    }
-    /// All there are.
-    ALL;
-    /// The attribute's value in `modelDescription.xml`.
-    name
-}
 
 /// An enumeration, declared as a `SimpleType`; items count from 1.
 #[derive(Debug, PartialEq, Eq)]

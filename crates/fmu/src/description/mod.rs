@@ -12,12 +12,10 @@ mod variable_parser;
 #[cfg(test)]
 mod tests;
 
+pub use fmi2_abi::{Causality, Initial, Variability};
 pub use reader::XmlError;
 pub use unit::{BaseUnit, DisplayUnit, UnitDefinition};
-pub use variable::{
-    BaseType, Causality, Initial, RealAttributes, ScalarVariable, TypeAttributes, Variability,
-    legal_initial,
-};
+pub use variable::{BaseType, RealAttributes, ScalarVariable, TypeAttributes, legal_initial};
 
 use std::collections::BTreeMap;
 

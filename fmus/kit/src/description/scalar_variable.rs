@@ -1,7 +1,9 @@
+use fmi2_abi::{Causality, Variability};
+
 use crate::model::Model;
 use crate::table::{Table, ValueReference};
 use crate::unit::Unit;
-use crate::variable::{Causality, Enumeration, Place, Settings, TypedPlace, Variability};
+use crate::variable::{Enumeration, Place, Settings, TypedPlace};
 
 /// A variable as `modelDescription.xml` describes it.
 #[derive(Debug, Clone, PartialEq)]

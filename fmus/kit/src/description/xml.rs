@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use fmi2_abi::Causality;
+
 use super::{BaseType, LOG_CATEGORIES, ScalarVariable};
 use crate::input_curve::MAX_ORDER;
-use crate::variable::{Causality, Enumeration};
+use crate::variable::Enumeration;
 
 /// The constants of a [`Model`](crate::Model) that its description names.
 pub(super) struct Head {
@@ -157,7 +159,7 @@ fn model_variables(variables: &[ScalarVariable]) -> Element {
         match variable.causality {
             Causality::Parameter => scalar.text("initial", "exact"),
             Causality::Output | Causality::Local => scalar.text("initial", "calculated"),
-            Causality::Input => &mut scalar,
+            _ => &mut scalar,
         };
         scalar.child(typed_element(variable));
         elements.child(scalar);
