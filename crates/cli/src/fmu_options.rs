@@ -28,7 +28,7 @@ pub(crate) struct FmuOptions {
     /// Unpack FMUs that cost more: entries, total-size, description-size, ratio, ratio-from, depth,
     /// free-space; sizes may end in KiB, MiB, GiB [repeatable]
     #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
-    unpack_limit: Vec<(LimitName, u64)>,
+    unpack_limit: Vec<(LimitField, u64)>,
 }
 
 /// How often steps are tried again.
@@ -79,8 +79,8 @@ impl FmuOptions {
     /// Limits of an archive.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
-        for (name, number) in &self.unpack_limit {
-            *name.field(&mut limits) = *number;
+        for (field, number) in &self.unpack_limit {
+            *field(&mut limits) = *number;
         }
         limits
     }
@@ -102,51 +102,28 @@ fn compiler() -> Compiler {
 }
 
 /// A field of [`Limits`].
-#[derive(Debug, Clone, Copy)]
-enum LimitName {
-    Entries,
-    TotalSize,
-    DescriptionSize,
-    Ratio,
-    RatioFrom,
-    Depth,
-    FreeSpace,
-}
+type LimitField = fn(&mut Limits) -> &mut u64;
 
-impl LimitName {
-    const ALL: [(&'static str, Self); 7] = [
-        ("entries", Self::Entries),
-        ("total-size", Self::TotalSize),
-        ("description-size", Self::DescriptionSize),
-        ("ratio", Self::Ratio),
-        ("ratio-from", Self::RatioFrom),
-        ("depth", Self::Depth),
-        ("free-space", Self::FreeSpace),
-    ];
-
-    fn field(self, limits: &mut Limits) -> &mut u64 {
-        match self {
-            Self::Entries => &mut limits.entries,
-            Self::TotalSize => &mut limits.total_size,
-            Self::DescriptionSize => &mut limits.description_size,
-            Self::Ratio => &mut limits.ratio,
-            Self::RatioFrom => &mut limits.ratio_from,
-            Self::Depth => &mut limits.depth,
-            Self::FreeSpace => &mut limits.free_space,
-        }
-    }
-}
+const LIMITS: [(&str, LimitField); 7] = [
+    ("entries", |limits| &mut limits.entries),
+    ("total-size", |limits| &mut limits.total_size),
+    ("description-size", |limits| &mut limits.description_size),
+    ("ratio", |limits| &mut limits.ratio),
+    ("ratio-from", |limits| &mut limits.ratio_from),
+    ("depth", |limits| &mut limits.depth),
+    ("free-space", |limits| &mut limits.free_space),
+];
 
 /// Reads `total-size=20GiB`.
-fn limit(text: &str) -> Result<(LimitName, u64), String> {
-    let names = || LimitName::ALL.map(|(name, _)| name).join(", ");
+fn limit(text: &str) -> Result<(LimitField, u64), String> {
+    let names = || LIMITS.map(|(name, _)| name).join(", ");
     let (name, number) = text
         .split_once('=')
         .ok_or_else(|| format!("write NAME=NUMBER with one of the names {}", names()))?;
     // Messages name the fields.
     let word = name.trim().replace('_', "-");
-    let known = LimitName::ALL.iter().find(|(known, _)| *known == word);
-    let (_, name) = known.ok_or_else(|| format!("there is no limit {name}, only {}", names()))?;
+    let known = LIMITS.iter().find(|(known, _)| *known == word);
+    let (_, field) = known.ok_or_else(|| format!("there is no limit {name}, only {}", names()))?;
     let number = number.trim();
     let endings = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
     let ending = endings
@@ -160,7 +137,7 @@ fn limit(text: &str) -> Result<(LimitName, u64), String> {
     let number = digits
         .checked_mul(1 << power)
         .ok_or_else(|| format!("{number} is too large"))?;
-    Ok((*name, number))
+    Ok((*field, number))
 }
 
 /// Where the user's programs keep what they can make again.
