@@ -6,7 +6,7 @@ use gyrator::graph::{Graph, GraphVariable};
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Run, RunError, System, Value};
 use gyrator_record::{Interpolation, Table, Values, place_of_cell, read_table};
-use gyrator_system::closest;
+use gyrator_system::did_you_mean;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -142,8 +142,8 @@ impl Misfit {
 fn no_such_input(path: &Path, name: &str, known: &[&str], is_single: bool) -> Failure {
     const LISTED: usize = 10;
     let whole = if is_single { "FMU" } else { "system" };
-    let help = match closest(name, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
+    let help = match did_you_mean(name, known.iter().copied()) {
+        Some(help) => help,
         None if known.is_empty() => format!("the {whole} has no inputs"),
         None if known.len() > LISTED => "`gyrator inspect` lists the inputs of an FMU".to_owned(),
         None => format!("the inputs are {}", known.join(", ")),

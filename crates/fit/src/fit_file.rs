@@ -68,8 +68,7 @@ impl FitFile {
 fn read_fit(mut root: Section<'_>, reader: &mut Reader) -> Option<FitFile> {
     let text = reader.source().text.clone();
     let mut path = |key: &'static str, reader: &mut Reader| {
-        let value = root.required(key, reader)?;
-        let text = reader.text(key, value)?;
+        let text = root.required_text(key, reader)?;
         Some(reader.path(text).value)
     };
     let system = path("system", reader);
@@ -82,8 +81,11 @@ fn read_fit(mut root: Section<'_>, reader: &mut Reader) -> Option<FitFile> {
     let mut positive = |key: &str, value: Option<gyrator_system::Spanned<f64>>, default: f64| {
         let Some(number) = value else { return default };
         if !(number.value > 0.0 && number.value.is_finite()) {
-            let problem = Problem::error("not-positive", format!("`{key}` must be above 0"));
-            reader.problems.push(problem.at(&number.span));
+            reader.error(
+                "not-positive",
+                format!("`{key}` must be above 0"),
+                &number.span,
+            );
         }
         number.value
     };
@@ -133,8 +135,7 @@ fn parameters(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Parameter> {
             "linear" => false,
             _ => {
                 let message = "`scale` is \"linear\" or \"log\"";
-                let problem = Problem::error("unknown-scale", message);
-                reader.problems.push(problem.at(&scale.span));
+                reader.error("unknown-scale", message, &scale.span);
                 false
             }
         });
@@ -148,14 +149,16 @@ fn parameters(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Parameter> {
         };
         if let Some(fault) = parameter.fault() {
             let message = format!("`{}`: {fault}", parameter.key);
-            let problem = Problem::error("impossible-parameter", message);
-            reader.problems.push(problem.at(&value.span()));
+            reader.error("impossible-parameter", message, &value.span());
         }
         parameters.push((key.span().start, parameter));
     }
     if table.is_empty() {
-        let problem = Problem::error("no-parameters", "there is no parameter to look for");
-        reader.problems.push(problem.at(&value.span()));
+        reader.error(
+            "no-parameters",
+            "there is no parameter to look for",
+            &value.span(),
+        );
     }
     parameters.sort_by_key(|(place, _)| *place);
     parameters
@@ -198,8 +201,7 @@ fn signals(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Signal> {
                 }
                 if let Some(weight) = weight {
                     if !(weight.value > 0.0 && weight.value.is_finite()) {
-                        let problem = Problem::error("not-positive", "`weight` must be above 0");
-                        reader.problems.push(problem.at(&weight.span));
+                        reader.error("not-positive", "`weight` must be above 0", &weight.span);
                     }
                     signal.weight = weight.value;
                 }
@@ -209,8 +211,7 @@ fn signals(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Signal> {
         _ => reader.wrong_type("signals", "a list of outputs, or a table of them", value),
     }
     if signals.is_empty() {
-        let problem = Problem::error("no-signals", "there is no signal to compare");
-        reader.problems.push(problem.at(&value.span()));
+        reader.error("no-signals", "there is no signal to compare", &value.span());
     }
     signals.sort_by_key(|(place, _)| *place);
     signals.into_iter().map(|(_, signal)| signal).collect()

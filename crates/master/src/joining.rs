@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gyrator_system::{
-    Choice, Problem, Scenario, Spanned, TimedAction, Value as FileValue, closest,
+    Choice, Problem, Scenario, Spanned, TimedAction, Value as FileValue, did_you_mean,
 };
 
 use crate::graph::{Graph, GraphVariable, SignalSource, SignalWire};
@@ -206,10 +206,9 @@ fn find<'g>(
             .variables()
             .map(|v| shown(v.component, &v.described.name))
             .collect();
-        return Err(match closest(name, known.iter().map(String::as_str)) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.help("names are component.variable"),
-        });
+        let near = did_you_mean(name, known.iter().map(String::as_str));
+        let help = near.as_deref().unwrap_or("names are component.variable");
+        return Err(problem.help(help));
     };
     let places = graph.components.iter();
     let place = places.enumerate().find_map(|(index, component)| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gyrator_system::{Problem, Spanned, Value, closest};
+use gyrator_system::{Problem, Spanned, Value, did_you_mean};
 
 use crate::conversion::{Linear, between};
 use crate::models::base;
@@ -55,14 +55,9 @@ pub(crate) fn given<'b>(binding: &'b Binding, reader: &mut Reader<'_>) -> Vec<Gi
             );
             if reader.is_new(message.clone()) {
                 let problem = Problem::warning("unknown-parameter", message).at(&entry.source.span);
-                let near = closest(
-                    &entry.source.value,
-                    known.keys().take(1000).map(String::as_str),
-                );
-                reader.problems.push(match near {
-                    Some(near) => problem.help(format!("did you mean `{near}`?")),
-                    None => problem,
-                });
+                let searched = known.keys().take(1000).map(String::as_str);
+                let help = did_you_mean(&entry.source.value, searched);
+                reader.problems.push(problem.advised(help));
             }
             continue;
         };

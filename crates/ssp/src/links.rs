@@ -1,6 +1,6 @@
 //! Connectors and connections of a description.
 
-use gyrator_system::{Problem, Spanned, closest};
+use gyrator_system::{Problem, Spanned, did_you_mean};
 
 use crate::structure::{ConnectionNode, ConnectorKind, End};
 use crate::transformation;
@@ -14,7 +14,7 @@ pub(crate) fn connector_kind(kind: &Spanned<String>, reader: &mut Reader<'_>) ->
         "inout" | "unspecified" => ConnectorKind::Open,
         other => {
             let message = format!("`{other}` is no kind of connector");
-            let near = [
+            let known = [
                 "input",
                 "output",
                 "parameter",
@@ -22,10 +22,8 @@ pub(crate) fn connector_kind(kind: &Spanned<String>, reader: &mut Reader<'_>) ->
                 "inout",
             ];
             let problem = Problem::error("unknown-kind", message).at(&kind.span);
-            reader.problems.push(match closest(other, near) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem,
-            });
+            let help = did_you_mean(other, known);
+            reader.problems.push(problem.advised(help));
             ConnectorKind::Open
         }
     }

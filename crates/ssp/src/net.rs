@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_fmu::ModelDescription;
-use gyrator_system::{Problem, Spanned, closest};
+use gyrator_system::{Problem, Spanned, did_you_mean};
 
 use crate::models::{Models, kind_of, unit_of};
 use crate::structure::{
@@ -333,12 +333,8 @@ fn unknown<'k>(
         _ => "unknown-connector",
     };
     let problem = Problem::error(rule, message).at(&name.span);
-    reader
-        .problems
-        .push(match closest(&name.value, known.take(SEARCHED)) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem,
-        });
+    let help = did_you_mean(&name.value, known.take(SEARCHED));
+    reader.problems.push(problem.advised(help));
 }
 
 /// The dictionaries that can be seen from a system: its own, and those of the systems around it.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gyrator_fmu::{Limits, OpenError};
 use gyrator_system::{
-    Component, Experiment, Problem, Problems, Severity, Spanned, SystemFile, check, closest,
+    Component, Experiment, Problem, Problems, Severity, Spanned, SystemFile, check, did_you_mean,
     toml_file,
 };
 
@@ -67,8 +67,9 @@ impl ReadError {
             Self::UnknownVariant { name, known } => (name, known, "variants"),
             Self::Archive(_) | Self::Problems(_) => return None,
         };
-        Some(match closest(name, known.iter().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
+        let near = did_you_mean(name, known.iter().map(String::as_str));
+        Some(match near {
+            Some(near) => near,
             None if known.is_empty() => format!("the system has no {things}"),
             None => format!("the {things} are `{}`", known.join("`, `")),
         })

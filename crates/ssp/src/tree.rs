@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use gyrator_fmu::xml::{Document, Node};
 use gyrator_fmu::{Limits, decode_xml};
-use gyrator_system::{Problem, Source, Spanned, closest};
+use gyrator_system::{Problem, Source, Spanned, did_you_mean};
 
 use crate::package::{Package, Reference};
 
@@ -335,12 +335,8 @@ impl<'t> Element<'t> {
                 _ => "unknown-element",
             };
             let problem = Problem::warning(rule, message).at(span);
-            reader
-                .problems
-                .push(match closest(name, known.iter().copied()) {
-                    Some(near) => problem.help(format!("did you mean `{near}`?")),
-                    None => problem,
-                });
+            let help = did_you_mean(name, known.iter().copied());
+            reader.problems.push(problem.advised(help));
         }
     }
 }

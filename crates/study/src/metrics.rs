@@ -4,7 +4,7 @@ use gyrator::graph::Graph;
 use gyrator::record::{BOND_VALUES, BondValue};
 use gyrator::{Value, View};
 use gyrator_record::is_same_time;
-use gyrator_system::closest;
+use gyrator_system::did_you_mean;
 
 use crate::cell::{Column, ColumnKind};
 use crate::reference::{Cursor, ReferenceTrajectory};
@@ -146,7 +146,7 @@ impl Probe {
             .chain(&signals)
             .map(|output| output.name.as_str());
         let known = outputs.chain(names.iter().map(String::as_str));
-        let near = closest(name, known).map(|near| format!(": did you mean `{near}`?"));
+        let near = did_you_mean(name, known).map(|near| format!(": {near}"));
         Err(format!(
             "the system has no output `{name}`{}",
             near.unwrap_or_default()

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gyrator_system::toml_file::section::{Reader, Section};
+use gyrator_system::toml_file::section::{Reader, Section, elements};
 use gyrator_system::toml_file::{ReadError, Setting, parse_document, read_text};
-use gyrator_system::{Problem, Problems, closest};
+use gyrator_system::{Problem, Problems, did_you_mean};
 use toml::Spanned as Placed;
 use toml::de::DeValue;
 
@@ -36,10 +36,8 @@ pub fn parse(text: impl Into<String>, path: impl Into<PathBuf>) -> Result<StudyF
 
 fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     let source = Arc::clone(reader.source());
-    let system = root.required("system", reader);
-    let system = system.and_then(|value| reader.text("system", value));
-    let resume = root.take("resume");
-    let resume = resume.and_then(|value| reader.text("resume", value));
+    let system = root.required_text("system", reader);
+    let resume = root.text("resume", reader);
     let (blocks, design) = blocks(&mut root, &source.text, reader);
     let requirements = requirements(&mut root, &blocks, design.is_some(), reader);
     let variants = variants(&mut root, &source.text, reader);
@@ -97,9 +95,7 @@ fn blocks(
         .fold(1_usize, |n, block| n.saturating_mul(block.len()));
     if rows > variation::MOST {
         let message = format!("the blocks make more than {} cases", variation::MOST);
-        reader
-            .problems
-            .push(Problem::error("too-many-cases", message).at(&value.span()));
+        reader.error("too-many-cases", message, &value.span());
         return (Vec::new(), None);
     }
     report_twice(&blocks, value, reader);
@@ -127,8 +123,7 @@ fn report_twice(blocks: &[Vec<Point>], value: &Placed<DeValue<'_>>, reader: &mut
             for (key, _) in point {
                 if seen.contains(key.as_str()) || !of_point.insert(key.as_str()) {
                     let message = format!("`{key}` is varied twice");
-                    let problem = Problem::error("varied-twice", message).at(&value.span());
-                    reader.problems.push(problem);
+                    reader.error("varied-twice", message, &value.span());
                     return;
                 }
             }
@@ -149,25 +144,16 @@ fn requirements(
     };
     if has_design {
         let message = "`require` would leave gaps among the points of a sensitivity analysis";
-        let problem = Problem::error("incomplete-design", message).at(&value.span());
-        reader.problems.push(problem);
+        reader.error("incomplete-design", message, &value.span());
     }
     let points = blocks.iter().flatten().flatten();
     let known: BTreeSet<&str> = points.map(|(key, _)| key.as_str()).collect();
-    let list = match value.get_ref() {
-        DeValue::Array(list) => &list[..],
-        _ => std::slice::from_ref(value),
-    };
     let mut requirements = Vec::new();
-    for value in list {
-        let Some(text) = reader.text("require", value) else {
-            continue;
-        };
+    for text in reader.texts("require", value) {
         match Requirement::parse(&text.value, &known) {
             Ok(requirement) => requirements.push(requirement),
             Err(message) => {
-                let problem = Problem::error("invalid-requirement", message);
-                reader.problems.push(problem.at(&text.span));
+                reader.error("invalid-requirement", message, &text.span);
             }
         }
     }
@@ -200,8 +186,7 @@ fn reference(
 ) -> Option<Reference> {
     if let DeValue::Table(table) = value.get_ref() {
         let mut section = Section::new("`reference`", table, value.span());
-        let file = section.required("file", reader);
-        let file = file.and_then(|value| reader.text("file", value));
+        let file = section.required_text("file", reader);
         section.finish(reader);
         return file.map(|file| Reference::File(reader.path(file).value));
     }
@@ -213,10 +198,10 @@ fn reference(
         let message = format!("there is no variant `{}`", name.value);
         let names = variants.iter().map(|variant| variant.name.as_str());
         let problem = Problem::error("unknown-variant", message).at(&name.span);
-        reader.problems.push(match closest(&name.value, names) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.help("name one of [variants], or write { file = \"result.csv\" }"),
-        });
+        let near = did_you_mean(&name.value, names);
+        let help = near.as_deref();
+        let help = help.unwrap_or("name one of [variants], or write { file = \"result.csv\" }");
+        reader.problems.push(problem.help(help));
     }
     index.map(Reference::Variant)
 }
@@ -239,8 +224,7 @@ fn metrics(
             .and_then(|value| window(value, reader));
         let at = section.take("at");
         if let (Some(at), false) = (at, section.has("value")) {
-            let problem = Problem::error("unused-times", "`at` belongs to `value`");
-            reader.problems.push(problem.at(&at.span()));
+            reader.error("unused-times", "`at` belongs to `value`", &at.span());
         }
         for (key, quantity) in Quantity::ALL {
             let Some(value) = section.take(key) else {
@@ -248,9 +232,7 @@ fn metrics(
             };
             if quantity.is_error() && !has_reference {
                 let message = format!("`{key}` needs a `reference`");
-                reader
-                    .problems
-                    .push(Problem::error("no-reference", message).at(&value.span()));
+                reader.error("no-reference", message, &value.span());
             }
             let times: Vec<Option<f64>> = match quantity {
                 Quantity::Value => times(at, value, reader),
@@ -331,8 +313,7 @@ fn times(
     };
     if let DeValue::Table(table) = at.get_ref() {
         let mut section = Section::new("`at`", table, at.span());
-        let file = section.required("file", reader);
-        let file = file.and_then(|value| reader.text("file", value));
+        let file = section.required_text("file", reader);
         section.finish(reader);
         let Some(file) = file.map(|file| reader.path(file)) else {
             return Vec::new();
@@ -340,26 +321,18 @@ fn times(
         return match gyrator_record::read_table(&file.value) {
             Ok(table) => table.time.into_iter().map(Some).collect(),
             Err(error) => {
-                let problem = Problem::error("unreadable-times", error.to_string());
-                reader.problems.push(problem.at(&file.span));
+                reader.error("unreadable-times", error.to_string(), &file.span);
                 Vec::new()
             }
         };
     }
-    let list = match at.get_ref() {
-        DeValue::Array(list) => &list[..],
-        _ => std::slice::from_ref(at),
-    };
-    let times = list.iter().filter_map(|value| reader.number("at", value));
+    let times = elements(at).iter();
+    let times = times.filter_map(|value| reader.number("at", value));
     times.map(|time| Some(time.value)).collect()
 }
 
 /// A list of texts, or one of them.
 fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<String> {
-    let list = match value.get_ref() {
-        DeValue::Array(list) => &list[..],
-        _ => std::slice::from_ref(value),
-    };
-    let texts = list.iter().filter_map(|value| reader.text(key, value));
+    let texts = reader.texts(key, value).into_iter();
     texts.map(|text| text.value).collect()
 }

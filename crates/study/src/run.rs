@@ -11,7 +11,7 @@ use gyrator::error::StateFileError;
 use gyrator::graph::Graph;
 use gyrator::system::{FmuCache, StateFile};
 use gyrator_system::toml_file::{Setting, parse_with};
-use gyrator_system::{Source, SystemFile, Unpacked, closest};
+use gyrator_system::{Source, SystemFile, Unpacked, did_you_mean};
 use rayon::prelude::*;
 
 use crate::bond_columns;
@@ -300,8 +300,8 @@ fn check_bonds(names: &[String], graph: &Graph) -> Result<(), StudyError> {
     let Some(name) = names.iter().find(is_missing) else {
         return Ok(());
     };
-    let near = closest(name, graph.bond_names());
-    let near = near.map_or_else(String::new, |near| format!(": did you mean `{near}`?"));
+    let near = did_you_mean(name, graph.bond_names());
+    let near = near.map_or_else(String::new, |near| format!(": {near}"));
     let message = format!("`energies`: the system has no bond `{name}`{near}");
     Err(StudyError::Metric(message))
 }

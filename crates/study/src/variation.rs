@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gyrator_system::toml_file::section::{Reader, Section};
-use gyrator_system::{Problem, Value, closest};
+use gyrator_system::{Problem, Value, did_you_mean};
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
@@ -71,8 +71,7 @@ pub(crate) fn block(section: &mut Section<'_>, text: &str, reader: &mut Reader) 
                 Ok(points) => points,
                 Err(message) => {
                     let message = format!("{}: {message}", path.display());
-                    let problem = Problem::error("unreadable-points", message);
-                    reader.problems.push(problem.at(&file.span));
+                    reader.error("unreadable-points", message, &file.span);
                     Vec::new()
                 }
             }
@@ -99,19 +98,17 @@ fn sampled(value: PlacedValue<'_>, reader: &mut Reader) -> Option<&'static Sampl
         let names = SAMPLINGS.iter().map(|sampling| sampling.name);
         let message = format!("there is no sampling `{}`", word.value);
         let problem = Problem::error("unknown-sampling", message).at(&word.span);
+        let help = did_you_mean(&word.value, names.clone());
+        let listed = || format!("write {}", names.collect::<Vec<_>>().join(", "));
         reader
             .problems
-            .push(match closest(&word.value, names.clone()) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem.help(format!("write {}", names.collect::<Vec<_>>().join(", "))),
-            });
+            .push(problem.help(help.unwrap_or_else(listed)));
     }
     found
 }
 
 fn wrong(reader: &mut Reader, value: PlacedValue<'_>, message: impl Into<String>) {
-    let problem = Problem::error("invalid-variation", message);
-    reader.problems.push(problem.at(&value.span()));
+    reader.error("invalid-variation", message, &value.span());
 }
 
 fn whole(key: &str, value: PlacedValue<'_>, reader: &mut Reader) -> Option<u64> {

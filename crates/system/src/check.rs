@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::check_hosts;
-use crate::problem::{Problem, Source, Spanned, closest};
+use crate::problem::{Problem, Source, Spanned, did_you_mean};
 use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
 
 /// How outputs with direct feed-through may be exchanged.
@@ -363,10 +363,7 @@ fn check_interface_models(system: &SystemFile, problems: &mut Vec<Problem>) {
             let message = format!("there is no bond `{}`", bond.value);
             let problem = Problem::error("unknown-bond", message).at(&bond.span);
             let names = system.bonds.iter().map(|bond| bond.name.value.as_str());
-            problems.push(match closest(&bond.value, names) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem,
-            });
+            problems.push(problem.advised(did_you_mean(&bond.value, names)));
         }
     }
 }
@@ -420,10 +417,8 @@ fn check_exchange(exchange: Option<&Spanned<String>>, problems: &mut Vec<Problem
         return;
     };
     let message = format!("unknown exchange `{}`", exchange.value);
-    let help = match closest(&exchange.value, EXCHANGES.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("one of {}", EXCHANGES.join(", ")),
-    };
+    let help = did_you_mean(&exchange.value, EXCHANGES.iter().copied());
+    let help = help.unwrap_or_else(|| format!("one of {}", EXCHANGES.join(", ")));
     problems.push(
         Problem::error("unknown-exchange", message)
             .at(&exchange.span)

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::problem::{Problem, Source, Spanned, closest};
+use crate::problem::{Problem, Source, Spanned, did_you_mean};
 use crate::system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, SystemFile, Unpacked,
     Value,
@@ -167,8 +167,8 @@ impl SystemFile {
                 .map(|component| component.name.value.as_str())
         };
         let problem = Problem::error("unknown-component", format!("unknown component `{name}`"));
-        if let Some(near) = closest(name, names().take(SEARCHED)) {
-            return problem.help(format!("did you mean `{near}`?"));
+        if let Some(help) = did_you_mean(name, names().take(SEARCHED)) {
+            return problem.help(help);
         }
         match self.components.len() {
             0 => problem.help("the system has no components"),

@@ -1,6 +1,6 @@
 //! Machines that host components: their addresses, and which one a component means.
 
-use crate::problem::{Problem, closest};
+use crate::problem::{Problem, did_you_mean};
 use crate::system_file::{Component, RemoteHost, SystemFile};
 
 /// Longest interval of keep-alive, s.
@@ -149,14 +149,13 @@ fn check_component(system: &SystemFile, component: &Component, problems: &mut Ve
         return;
     }
     let names = system.hosts.iter().map(|host| host.name.value.as_str());
-    let help = match closest(&host.value, names) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "add a table `[hosts.NAME]` with `url = \"https://…:PORT\"`".to_owned(),
-    };
+    let near = did_you_mean(&host.value, names);
+    let help = near.as_deref();
+    let help = help.unwrap_or("add a table `[hosts.NAME]` with `url = \"https://…:PORT\"`");
     report(
         "unknown-host",
         format!("no host is called `{}`", host.value),
-        &help,
+        help,
     );
 }
 

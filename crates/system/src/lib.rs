@@ -17,7 +17,7 @@ mod system_file;
 pub use check::{EXCHANGES, check};
 pub use edit::MissingTime;
 pub use host::HostUrl;
-pub use problem::{Problem, Problems, Severity, Source, Spanned, closest};
+pub use problem::{Problem, Problems, Severity, Source, Spanned, closest, did_you_mean};
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,

@@ -138,6 +138,12 @@ impl Problem {
         self.help = Some(help.into());
         self
     }
+
+    /// The same problem, with advice where there is some.
+    #[must_use]
+    pub fn advised(self, help: Option<String>) -> Self {
+        Self { help, ..self }
+    }
 }
 
 /// The problems of one description, with the text they point into.
@@ -196,7 +202,12 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The word of `known` that is closest to `word`, for "did you mean"; `None` if none is close.
+/// Advice on a `word` that is not known: the [closest] of those that are; `None` if none is close.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(word, known).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// The word of `known` that is closest to `word`; `None` if none is close.
 ///
 /// Words that differ by few letters come first, `x2` before `x` for `x3`, whatever their case and
 /// separators: `k_c` before `k` for `kc`.

@@ -4,7 +4,7 @@ use gyrator::graph::Graph;
 use gyrator::record::BOND_VALUES;
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Value, View};
-use gyrator_system::{Problem, closest};
+use gyrator_system::{Problem, did_you_mean};
 use wildmatch::WildMatch;
 
 use super::{Check, Quantity};
@@ -264,9 +264,5 @@ pub(super) fn unknown<'n>(
     pattern: &str,
     names: impl Iterator<Item = &'n str>,
 ) -> Problem {
-    let problem = Problem::error(rule, message);
-    match closest(pattern, names) {
-        Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None => problem,
-    }
+    Problem::error(rule, message).advised(did_you_mean(pattern, names))
 }

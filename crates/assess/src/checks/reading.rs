@@ -185,8 +185,7 @@ pub(super) fn finite(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader
         return Some(number);
     }
     let message = format!("`{key}` is {number}; it must be finite");
-    let problem = Problem::error("not-finite", message).at(&value.span());
-    reader.problems.push(problem);
+    reader.error("not-finite", message, &value.span());
     None
 }
 
@@ -201,8 +200,7 @@ pub(super) fn not_negative(
         return Some(number);
     }
     let message = format!("`{key}` is {number}; it must not be negative");
-    let problem = Problem::error("negative", message).at(&value.span());
-    reader.problems.push(problem);
+    reader.error("negative", message, &value.span());
     None
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gyrator_system::{Problem, closest};
+use gyrator_system::{Problem, did_you_mean};
 
 use super::parts::{PartKind, SystemPart};
 use super::{Conflict, Parts};
@@ -378,10 +378,9 @@ pub(super) fn misfits_of_control(system: &Parts<'_>) -> Vec<Problem> {
                 .filter(|output| !known.iter().any(|k| k == output));
             let unknown: Vec<&str> = unknown.collect();
             for output in &unknown {
-                let near = closest(output, known.iter().map(String::as_str));
-                let help = near.map_or(
-                    "write names as component.variable, separated by commas, and `a.x - b.y` for a difference".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
+                let near = did_you_mean(output, known.iter().map(String::as_str));
+                let help = near.as_deref().unwrap_or(
+                    "write names as component.variable, separated by commas, and `a.x - b.y` for a difference",
                 );
                 found.push(format!(
                     "`{key}` of `{word}`: there is no real output `{output}`; {help}"
@@ -427,11 +426,9 @@ pub(super) fn unknown_names(system: &Parts<'_>) -> Vec<Problem> {
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         for (index, name) in names.iter().enumerate() {
             if !graph.component_names().any(|known| known == *name) {
-                let near = closest(name, graph.component_names());
-                let help = near.map_or(
-                    "write names of components, separated by commas".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                );
+                let near = did_you_mean(name, graph.component_names());
+                let help = near.as_deref();
+                let help = help.unwrap_or("write names of components, separated by commas");
                 found.push(format!(
                     "`{key}` of `{word}`: there is no component `{name}`; {help}"
                 ));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gyrator_system::{self as file, Choice, Port, Problem, Spanned, SystemFile, closest};
+use gyrator_system::{self as file, Choice, Port, Problem, Spanned, SystemFile, did_you_mean};
 
 use crate::graph::{Axis, Bond, Graph};
 use crate::interface_model::{Coordinate, Effort, InterfaceModel, Mass, PassedForce, Schedule};
@@ -84,12 +84,10 @@ impl<'a> Resolver<'a> {
         let described = self.described;
         let chosen = self.order();
         let Some(&component) = self.by_name.get(described.component.value.as_str()) else {
-            let near = closest(&described.component.value, self.by_name.keys().copied());
-            let help = near.map_or("name a component".to_owned(), |near| {
-                format!("did you mean `{near}`?")
-            });
+            let help = did_you_mean(&described.component.value, self.by_name.keys().copied());
+            let help = help.as_deref().unwrap_or("name a component");
             let message = format!("there is no component `{}`", described.component.value);
-            self.refuse(&described.component.span, message, &help);
+            self.refuse(&described.component.span, message, help);
             return None;
         };
         let axes = self.axes(component)?;
@@ -151,15 +149,10 @@ impl<'a> Resolver<'a> {
         for name in &described.bonds {
             let found = graph.bonds.iter().find(|bond| bond.name == name.value);
             let Some(bond) = found else {
-                let near = closest(&name.value, graph.bond_names());
-                let help = near.map_or("name a power bond".to_owned(), |near| {
-                    format!("did you mean `{near}`?")
-                });
-                self.refuse(
-                    &name.span,
-                    format!("there is no bond `{}`", name.value),
-                    &help,
-                );
+                let help = did_you_mean(&name.value, graph.bond_names());
+                let help = help.as_deref().unwrap_or("name a power bond");
+                let message = format!("there is no bond `{}`", name.value);
+                self.refuse(&name.span, message, help);
                 is_right = false;
                 continue;
             };
@@ -407,11 +400,13 @@ impl<'a> Resolver<'a> {
                 v.causality == Causality::Output && v.kind == VariableType::Real
             };
             let outputs = node.description.variables.iter().filter(is_output);
-            let near = closest(name, outputs.map(|variable| variable.name.as_str()));
-            let help = near.map_or("`gyrator inspect` lists the outputs".to_owned(), |near| {
-                format!("did you mean `{near}`?")
-            });
-            self.refuse(span, message, &help);
+            let help = did_you_mean(name, outputs.map(|variable| variable.name.as_str()));
+            let help = help.as_deref();
+            self.refuse(
+                span,
+                message,
+                help.unwrap_or("`gyrator inspect` lists the outputs"),
+            );
         }
         output
     }

@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_system::{
-    self as file, Choice, Experiment, MissingTime, Problem, Severity, Spanned, SystemFile, closest,
+    self as file, Choice, Experiment, MissingTime, Problem, Severity, Spanned, SystemFile,
+    did_you_mean,
 };
 
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
@@ -222,14 +223,12 @@ impl Resolver<'_> {
             const LISTED: usize = 5;
             let names = description.variables.iter();
             let names: Vec<&str> = names.map(|variable| variable.name.as_str()).collect();
-            self.problems
-                .push(match closest(name, names.iter().copied()) {
-                    Some(near) => problem.help(format!("did you mean `{near}`?")),
-                    None if names.len() <= LISTED => {
-                        problem.help(format!("it has `{}`", names.join("`, `")))
-                    }
-                    None => problem.help("`gyrator inspect` lists the variables of an FMU"),
-                });
+            let help = match did_you_mean(name, names.iter().copied()) {
+                Some(help) => help,
+                None if names.len() <= LISTED => format!("it has `{}`", names.join("`, `")),
+                None => "`gyrator inspect` lists the variables of an FMU".to_owned(),
+            };
+            self.problems.push(problem.help(help));
         }
         found
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use gyrator_system::{self as file, Port, Problem, Spanned, closest};
+use gyrator_system::{self as file, Port, Problem, Spanned, did_you_mean};
 
 use super::Resolver;
 use crate::unit::Conversion;
@@ -103,12 +103,8 @@ impl Resolver<'_> {
                 "unknown-component",
                 format!("there is no component `{component}`"),
             );
-            let near = closest(component, self.by_name.keys().copied());
-            let problem = match near {
-                Some(near) => problem.help(format!("did you mean `{near}`?")),
-                None => problem,
-            };
-            self.problems.push(problem.at(&port.span));
+            let help = did_you_mean(component, self.by_name.keys().copied());
+            self.problems.push(problem.advised(help).at(&port.span));
             return None;
         };
         let description = Arc::clone(&self.components.get(index)?.description);

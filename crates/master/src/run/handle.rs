@@ -427,11 +427,8 @@ pub(super) fn find(graph: &Graph, name: &str) -> Result<(usize, usize), RunError
         let names: Vec<String> = names
             .map(|variable| format!("{}.{}", variable.component, variable.described.name))
             .collect();
-        let closest = gyrator_system::closest(name, names.iter().map(String::as_str));
-        let advice = match closest {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "names are component.variable".to_owned(),
-        };
+        let near = gyrator_system::did_you_mean(name, names.iter().map(String::as_str));
+        let advice = near.as_deref().unwrap_or("names are component.variable");
         RunError::Variable(format!("the system has no variable {name}; {advice}"))
     })
 }

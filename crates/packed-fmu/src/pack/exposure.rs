@@ -11,6 +11,7 @@ use gyrator_fmu::{
     BaseUnit, EnumerationItem, ModelDescription, RealAttributes, TypeAttributes, UnitDefinition,
     Variability,
 };
+use gyrator_system::did_you_mean;
 use wildmatch::WildMatch;
 
 use super::{PackError, PackOptions};
@@ -105,9 +106,8 @@ pub(super) fn choose(
     match patterns.chain(renames).next() {
         None => Ok(chosen),
         Some((option, name)) => {
-            let close = gyrator_system::closest(&name, names.iter().map(String::as_str));
-            let advice = close.map(|close| format!("; did you mean `{close}`?"));
-            let advice = advice.unwrap_or_default();
+            let advice = did_you_mean(&name, names.iter().map(String::as_str));
+            let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
             Err(PackError::Names(format!(
                 "{option} {name}: no output, unconnected input, parameter or value of a bond that is packed has that name{advice}"
             )))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use gyrator_fmu::{Limits, ModelDescription};
-use gyrator_system::{Component, Connection, Port, Problem, Spanned, closest};
+use gyrator_system::{Component, Connection, Port, Problem, Spanned, did_you_mean};
 
 use super::functions::Function;
 use super::groups::{Group, Groups};
@@ -57,12 +57,7 @@ impl<'a> Ends<'a> {
         }
         let message = format!("unknown simulator `{}`", simulator.value);
         let names = self.simulators.keys().copied();
-        report(
-            message,
-            closest(&simulator.value, names),
-            &simulator,
-            reader,
-        );
+        report(message, names, &simulator, reader);
         None
     }
 
@@ -113,7 +108,7 @@ impl<'a> Ends<'a> {
         }
         let message = format!("unknown function `{}`", function.value);
         let names = self.functions.keys().copied();
-        report(message, closest(&function.value, names), &function, reader);
+        report(message, names, &function, reader);
         None
     }
 
@@ -165,7 +160,7 @@ impl<'a> Ends<'a> {
         } else {
             format!("`{simulator}` has no group of variables `{}`", name.value)
         };
-        report(message, closest(&name.value, names), &name, reader);
+        report(message, names, &name, reader);
         None
     }
 }
@@ -188,12 +183,16 @@ fn unknown_signal(function: &Function, name: &Spanned<String>, reader: &mut Read
     reader.error("unknown-signal", message, &name.span);
 }
 
-fn report(message: String, near: Option<&str>, name: &Spanned<String>, reader: &mut Reader<'_>) {
+/// Reports a name that is none of `known`.
+fn report<'n>(
+    message: String,
+    known: impl IntoIterator<Item = &'n str>,
+    name: &Spanned<String>,
+    reader: &mut Reader<'_>,
+) {
+    let help = did_you_mean(&name.value, known);
     let problem = Problem::error("unknown-name", message).at(&name.span);
-    reader.problems.push(match near {
-        Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None => problem,
-    });
+    reader.problems.push(problem.advised(help));
 }
 
 /// The connection between two ends, from the output to the input; as written where causalities are

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gyrator_fmu::{ModelDescription, TypeAttributes};
 use gyrator_system::{
-    Component, Connection, Problem, Problems, Spanned, SystemFile, Value, closest, toml_file,
+    Component, Connection, Problem, Problems, Spanned, SystemFile, Value, did_you_mean, toml_file,
 };
 
 use super::connectors::{Definitions, write_connectors, write_parameter};
@@ -102,10 +102,8 @@ impl<'s> Writer<'s> {
         let message = format!("`{component}` has no variable `{}`", name.value);
         let problem = Problem::error("unknown-variable", message).at(&name.span);
         let known = model.variables.iter().map(|variable| &*variable.name);
-        self.problems.push(match closest(&name.value, known) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem,
-        });
+        let help = did_you_mean(&name.value, known);
+        self.problems.push(problem.advised(help));
         false
     }
 

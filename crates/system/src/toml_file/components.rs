@@ -6,7 +6,7 @@ use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
 use super::section::{Reader, Section};
-use crate::problem::{Problem, Spanned, closest};
+use crate::problem::{Problem, Spanned, did_you_mean};
 use crate::system_file::{Component, LibraryUse, Restart, Value};
 
 /// Reads `[components.NAME]`, each with what `[defaults]` says of all of them.
@@ -46,8 +46,7 @@ fn component(
     let fmu = if own_block.is_some() || has_default || name.span.is_empty() {
         section.text("fmu", reader)
     } else {
-        let fmu = section.required("fmu", reader);
-        fmu.and_then(|value| reader.text("fmu", value))
+        section.required_text("fmu", reader)
     };
     let fmu = fmu.map(|fmu| reader.path(fmu));
     let none = Spanned::unplaced(PathBuf::new());
@@ -127,10 +126,8 @@ fn library(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Spanned<L
     let found = known.clone().find(|(name, _)| *name == word.value);
     if found.is_none() {
         let names: Vec<_> = known.map(|(name, _)| *name).collect();
-        let help = match closest(&word.value, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("one of {}", names.join(", ")),
-        };
+        let help = did_you_mean(&word.value, names.iter().copied());
+        let help = help.unwrap_or_else(|| format!("one of {}", names.join(", ")));
         let message = format!("unknown use of a library, `{}`", word.value);
         reader.problems.push(
             Problem::error("unknown-library-use", message)

@@ -32,8 +32,7 @@ fn host(
     mut section: Section<'_>,
     reader: &mut Reader,
 ) -> Option<RemoteHost> {
-    let url = section.required("url", reader);
-    let url = url.and_then(|value| reader.text("url", value));
+    let url = section.required_text("url", reader);
     let access = section.text("access", reader);
     let host = RemoteHost {
         name,

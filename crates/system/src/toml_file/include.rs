@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned as Placed;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use super::section;
 use super::settings::moved;
 use super::wiring::is_pair;
 use crate::problem::{Problem, Source};
@@ -83,10 +84,7 @@ fn included(text: &str) -> Vec<(String, Range<usize>)> {
     let Some(value) = document.get_ref().get("include") else {
         return Vec::new();
     };
-    let list = match value.get_ref() {
-        DeValue::Array(list) => list,
-        _ => std::slice::from_ref(value),
-    };
+    let list = section::elements(value);
     let path = |value: &Placed<DeValue<'_>>| {
         let text = value.get_ref().as_str()?;
         Some((text.to_owned(), value.span()))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use toml::Spanned as Placed;
 use toml::de::DeValue;
 
-use super::section::{Reader, Section};
+use super::section::{Reader, Section, elements};
 use super::wiring::port;
 use crate::problem::Spanned;
 use crate::system_file::{InterfaceModel, Port};
@@ -40,21 +40,16 @@ fn interface_model(
     components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Option<InterfaceModel> {
-    let mut text = |key, reader: &mut Reader| {
-        let value = section.required(key, reader)?;
-        reader.text(key, value)
-    };
-    let name = text("name", reader);
-    let component = text("component", reader);
-    let bonds = section
-        .required("bonds", reader)
-        .map(|value| texts("bonds", value, reader));
+    let name = section.required_text("name", reader);
+    let component = section.required_text("component", reader);
+    let bonds = section.required("bonds", reader);
+    let bonds = bonds.map(|value| reader.texts("bonds", value));
     let exchange_step = section
         .required("exchange_step", reader)
         .and_then(|value| reader.number("exchange_step", value));
     let order = section.text("order", reader);
     let mut names = |key, reader: &mut Reader| match section.take(key) {
-        Some(value) => texts(key, value, reader),
+        Some(value) => reader.texts(key, value),
         None => Vec::new(),
     };
     let positions = names("positions", reader);
@@ -95,26 +90,13 @@ fn interface_model(
     })
 }
 
-/// The elements of a list; a value alone is a list of one.
-pub(super) fn elements<'a>(value: &'a Placed<DeValue<'a>>) -> Vec<&'a Placed<DeValue<'a>>> {
-    match value.get_ref() {
-        DeValue::Array(list) => list.iter().collect(),
-        _ => vec![value],
-    }
-}
-
-fn texts(key: &str, value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Vec<Spanned<String>> {
-    let texts = elements(value).into_iter();
-    texts.filter_map(|text| reader.text(key, text)).collect()
-}
-
 fn ports(
     key: &str,
     value: &Placed<DeValue<'_>>,
     components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Vec<Spanned<Port>> {
-    let ports = elements(value).into_iter();
+    let ports = elements(value).iter();
     ports
         .filter_map(|text| port(key, text, components, reader))
         .collect()

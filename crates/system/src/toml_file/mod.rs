@@ -249,9 +249,7 @@ fn has_errors(problems: &[Problem]) -> bool {
 fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader) -> SystemFile {
     let mut root = Section::new("a system file", document, 0..0);
     if let Some(value) = root.take("include") {
-        for path in interface_models::elements(value) {
-            reader.text("include", path);
-        }
+        reader.texts("include", value);
     }
     let experiment = root.table("experiment", "[experiment]", reader);
     let components = components::read(&mut root, reader);

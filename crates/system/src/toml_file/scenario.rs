@@ -50,16 +50,14 @@ fn action(mut section: Section<'_>, reader: &mut Reader) -> Option<TimedAction> 
     let time = section.required("time", reader);
     let time = time.and_then(|value| reader.number("time", value));
     let until = section.number("until", reader);
-    let variable = section.required("variable", reader);
-    let variable = variable.and_then(|value| reader.text("variable", value));
+    let variable = section.required_text("variable", reader);
     let action = section.required("action", reader);
     let action = action.and_then(|value| reader.choice("action", value));
     section.finish(reader);
     for time in time.iter().chain(&until) {
         if !time.value.is_finite() {
             let message = format!("the time is {} s; it must be a number", time.value);
-            let problem = Problem::error("not-finite", message).at(&time.span);
-            reader.problems.push(problem);
+            reader.error("not-finite", message, &time.span);
         }
     }
     if let (Some(time), Some(until)) = (&time, &until)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use toml::Spanned as Placed;
 use toml::de::{DeTable, DeValue};
 
-use crate::problem::{Problem, Source, Spanned, closest};
+use crate::problem::{Problem, Source, Spanned, closest, did_you_mean};
 use crate::system_file::{Choice, Value};
 
 /// Keys of a system file that are no tables: TOML takes them for keys of the table that they stand below.
@@ -44,6 +44,11 @@ impl Reader {
         Spanned::new(folder.join(text.value), text.span)
     }
 
+    /// Reports an error at a place.
+    pub fn error(&mut self, rule: &'static str, message: impl Into<String>, span: &Range<usize>) {
+        self.problems.push(Problem::error(rule, message).at(span));
+    }
+
     /// Reports that `key` holds something else than `expected`. An empty value was made up by the
     /// parser, which has reported it.
     pub fn wrong_type(&mut self, key: &str, expected: &str, value: &Placed<DeValue<'_>>) {
@@ -54,8 +59,7 @@ impl Reader {
             "`{key}` must be {expected}, not {}",
             describe(value.get_ref())
         );
-        self.problems
-            .push(Problem::error("wrong-type", message).at(&value.span()));
+        self.error("wrong-type", message, &value.span());
     }
 
     /// A number, whole or not.
@@ -79,8 +83,7 @@ impl Reader {
         };
         if count.is_none() {
             let message = format!("`{key}` must be a whole number of at least 1");
-            self.problems
-                .push(Problem::error("not-a-count", message).at(&value.span()));
+            self.error("not-a-count", message, &value.span());
         }
         count
     }
@@ -129,8 +132,7 @@ impl Reader {
         };
         if parsed.is_none() {
             let message = format!("the number of `{key}` is too large");
-            self.problems
-                .push(Problem::error("number-too-large", message).at(&value.span()));
+            self.error("number-too-large", message, &value.span());
         }
         parsed.map(|parsed| Spanned::new(parsed, value.span()))
     }
@@ -150,9 +152,7 @@ impl Reader {
             });
         };
         let mut section = Section::new(format!("`{key}`"), table, value.span());
-        let name = section
-            .required("name", self)
-            .and_then(|name| self.text("name", name));
+        let name = section.required_text("name", self);
         let mut parameters = Vec::new();
         for (parameter, value) in section.rest() {
             let scalar = self.scalar(&parameter.value, "a number, boolean or string", value);
@@ -164,14 +164,16 @@ impl Reader {
         })
     }
 
-    /// The elements of a list; a single table counts as a list of one.
+    /// Strings in a list; one alone counts as a list of one.
+    pub fn texts(&mut self, key: &str, value: &Placed<DeValue<'_>>) -> Vec<Spanned<String>> {
+        let texts = elements(value).iter();
+        texts.filter_map(|text| self.text(key, text)).collect()
+    }
+
+    /// The tables in a list; one alone counts as a list of one.
     pub fn tables<'a>(&mut self, key: &str, value: &'a Placed<DeValue<'a>>) -> Vec<Section<'a>> {
-        let elements = match value.get_ref() {
-            DeValue::Array(array) => array,
-            _ => std::slice::from_ref(value),
-        };
         let mut sections = Vec::new();
-        for element in elements {
+        for element in elements(value) {
             match element.get_ref() {
                 DeValue::Table(table) => {
                     sections.push(Section::new(
@@ -184,6 +186,14 @@ impl Reader {
             }
         }
         sections
+    }
+}
+
+/// The elements of a list; a value alone is a list of one.
+pub fn elements<'v, 'a>(value: &'v Placed<DeValue<'a>>) -> &'v [Placed<DeValue<'a>>] {
+    match value.get_ref() {
+        DeValue::Array(list) => list,
+        _ => std::slice::from_ref(value),
     }
 }
 
@@ -263,6 +273,16 @@ impl<'a> Section<'a> {
         value
     }
 
+    /// Takes a string, and reports where it is missing.
+    pub fn required_text(
+        &mut self,
+        key: &'static str,
+        reader: &mut Reader,
+    ) -> Option<Spanned<String>> {
+        let value = self.required(key, reader)?;
+        reader.text(key, value)
+    }
+
     /// Takes a number.
     pub fn number(&mut self, key: &'static str, reader: &mut Reader) -> Option<Spanned<f64>> {
         self.take(key).and_then(|value| reader.number(key, value))
@@ -309,12 +329,12 @@ impl<'a> Section<'a> {
     pub fn finish(self, reader: &mut Reader) {
         for (key, _) in &self.entries {
             let message = format!("unknown key `{}` in {}", key.value, self.title);
-            let help = match closest(&key.value, self.known.iter().copied()) {
+            let help = match did_you_mean(&key.value, self.known.iter().copied()) {
                 _ if self.title.starts_with('[') && KEYS_OF_SYSTEMS.contains(&&*key.value) => {
                     "it is a key of the system file itself, and stands above the first [section]"
                         .to_owned()
                 }
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(help) => help,
                 None => format!("known keys: {}", self.known.join(", ")),
             };
             reader.problems.push(

@@ -8,7 +8,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{syntax_problem, wiring};
 use crate::edit::not_a_port;
-use crate::problem::{Problem, Problems, closest};
+use crate::problem::{Problem, Problems, did_you_mean};
 use crate::system_file::{Port, SystemFile};
 
 /// A key of a system file and the value to be read in place of the one in the file.
@@ -269,10 +269,8 @@ fn is_array_of_elements(value: &DeValue<'_>) -> bool {
 
 fn unknown(what: &str, name: &str, known: Vec<String>) -> Problem {
     let problem = Problem::error("unknown-key", format!("there is no {what} `{name}`"));
-    match closest(name, known.iter().map(String::as_str)) {
-        Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None => problem.help(format!("those of the file: `{}`", known.join("`, `"))),
-    }
+    let listed = || format!("those of the file: `{}`", known.join("`, `"));
+    problem.help(did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(listed))
 }
 
 /// The value, with its places moved by `offset`.

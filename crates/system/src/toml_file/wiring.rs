@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::section::{Reader, Section};
 use crate::edit::not_a_port;
-use crate::problem::{Problem, Spanned, closest};
+use crate::problem::{Problem, Spanned, did_you_mean};
 use crate::system_file::{Bond, Choice, Connection, NumberConversion, Port, TypeConversion};
 
 /// The connections that a key of a table lists.
@@ -47,9 +47,7 @@ fn bond(
     components: &BTreeSet<String>,
     reader: &mut Reader,
 ) -> Option<Bond> {
-    let name = section
-        .required("name", reader)
-        .and_then(|value| reader.text("name", value));
+    let name = section.required_text("name", reader);
     let mut side = |key, reader: &mut Reader| {
         let value = section.required(key, reader)?;
         pairs(key, value, components, reader)
@@ -189,10 +187,8 @@ fn type_conversion(
         let found = known.clone().find(|(name, _)| *name == word);
         if found.is_none() {
             let names: Vec<_> = known.map(|(name, _)| *name).collect();
-            let help = match closest(word, names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("one of {}, or a table of values", names.join(", ")),
-            };
+            let one_of = || format!("one of {}, or a table of values", names.join(", "));
+            let help = did_you_mean(word, names.iter().copied()).unwrap_or_else(one_of);
             let message = format!("unknown conversion `{word}`");
             reader.problems.push(
                 Problem::error("unknown-conversion", message)
