@@ -9,8 +9,7 @@ use gyrator_assess::{Checks, Finding, Judging, Outcome, checks};
 use gyrator_system::Experiment;
 use gyrator_worker::surroundings;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
 use crate::overwriting::Named;
@@ -79,8 +78,7 @@ impl CheckOptions {
             })
         });
         written.map_err(|error| {
-            let text = format!("cannot write the JUnit report {}: {error}", path.display());
-            Failure::new(Exit::Failed, Message::error(text))
+            Failure::not_written(format!("the JUnit report {}", path.display()), &error)
         })
     }
 }

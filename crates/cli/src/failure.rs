@@ -185,6 +185,11 @@ impl Failure {
         Self::new(Exit::Usage, Message::error(text))
     }
 
+    /// A file that cannot be written; `name` begins with what it is, such as `the summary out.json`.
+    pub fn not_written(name: impl fmt::Display, error: &std::io::Error) -> Self {
+        Self::of(Exit::Failed, &format!("cannot write {name}: {error}"))
+    }
+
     /// Adds a detail to the last message.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
         if let Some(last) = self.messages.last_mut() {
@@ -446,9 +451,6 @@ impl From<RecordError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::new(
-            Exit::Failed,
-            Message::error(format!("cannot write: {error}")),
-        )
+        Self::of(Exit::Failed, &format!("cannot write: {error}"))
     }
 }

@@ -9,6 +9,7 @@ use clap::Args;
 use gyrator::profile::Profile;
 use gyrator::unit::UnitMaker;
 use gyrator_system::SystemFile;
+use gyrator_worker::isolated::Isolation;
 
 /// How hosts are reached.
 #[derive(Debug, Clone, Default, Args)]
@@ -58,6 +59,13 @@ pub(crate) fn units<M: UnitMaker>(
     inner: M,
 ) -> impl UnitMaker + use<M> {
     inner
+}
+
+/// Processes of their own for components; a call may take `timeout`.
+pub(crate) fn isolation(timeout: Option<Duration>) -> Isolation {
+    Isolation::new()
+        .timeout(timeout)
+        .arguments(["isolated".into()])
 }
 
 /// The hosts of components, by their names.

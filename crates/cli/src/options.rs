@@ -5,20 +5,25 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use gyrator::RunOptions;
 use gyrator::correction::CORRECTIONS;
 use gyrator::exchange_mode::Exchange;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;
+use gyrator::profile::Profile;
 use gyrator::registry::{Entry, EntryKind};
 use gyrator::step_control::STEP_CONTROLS;
+use gyrator::unit::UnitMaker;
 use gyrator_doctor::Coupling;
 use gyrator_record::{RenameError, Table};
-use gyrator_system::{Choice, Experiment, Spanned, SystemFile, closest};
+use gyrator_system::{Choice, Experiment, Spanned, SystemFile, did_you_mean};
+use gyrator_worker::isolated::Isolation;
 
 use crate::failure::Failure;
 use crate::fmu_log::LogLevel;
-use crate::hosts::HostOptions;
+use crate::hosts::{self, HostOptions};
 use crate::input_kind::{self, Wanted};
+use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
 use crate::picture;
 
@@ -270,6 +275,28 @@ impl ExecutionOptions {
         }
     }
 
+    /// Makes the units of a system: on hosts, whose calls `profile` measures, else by `isolation`.
+    pub(crate) fn units(
+        &self,
+        system: &SystemFile,
+        profile: Option<&Profile>,
+        isolation: Isolation,
+    ) -> impl UnitMaker + use<> {
+        hosts::units(system, &self.hosts(), self.timeout(), profile, isolation)
+    }
+
+    /// Options of a run, which `interrupt` ends.
+    pub(crate) fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
+        RunOptions {
+            threads: self.worker_threads.map_or(1, usize::from),
+            accept_not_finite: self.no_nan_check,
+            log_fmu_calls: self.log_level >= LogLevel::Info,
+            interrupt: Some(interrupt.requested()),
+            pending_timeout: Some(self.timeout().unwrap_or(Duration::MAX)),
+            ..RunOptions::default()
+        }
+    }
+
     /// Longest time that a call may take; `None` is for ever.
     pub(crate) fn timeout(&self) -> Option<Duration> {
         time_limit(self.timeout)
@@ -304,10 +331,7 @@ pub(crate) fn check_isolated(names: &[String], known: &[&str]) -> Result<(), Fai
         return Ok(());
     };
     let failure = Failure::usage(format!("--isolate={name}: there is no such component"));
-    Err(match closest(name, known.iter().copied()) {
-        Some(near) => failure.help(format!("did you mean `{near}`?")),
-        None => failure,
-    })
+    Err(failure.advised(did_you_mean(name, known.iter().copied())))
 }
 
 /// Splits `name=value`.
@@ -341,10 +365,7 @@ impl RenameOptions {
             if let Some((from, to)) = self.rename.iter().find(is_swapped) {
                 return failure.help(format!("did you mean `--rename {to}={from}`?"));
             }
-            match closest(old, names.iter().map(String::as_str)) {
-                Some(near) => failure.help(format!("did you mean `{near}`?")),
-                None => failure,
-            }
+            failure.advised(did_you_mean(old, names.iter().map(String::as_str)))
         })
     }
 }
@@ -358,10 +379,7 @@ pub(crate) fn set_start_values(
         system.set_start_value(&name, &value).map_err(|problem| {
             let failure =
                 Failure::usage(format!("--start-value {name}={value}: {}", problem.message));
-            match problem.help {
-                Some(help) => failure.help(help),
-                None => failure,
-            }
+            failure.advised(problem.help)
         })?;
     }
     Ok(())

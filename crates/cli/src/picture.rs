@@ -7,7 +7,7 @@ use gyrator_plot::Figure;
 use gyrator_worker::surroundings;
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::overwriting::Named;
 use crate::screen;
 
@@ -84,8 +84,6 @@ impl PictureOptions {
 
 /// Writes a picture, whole or not at all.
 pub(crate) fn write(path: &Path, svg: &str) -> Result<(), Failure> {
-    surroundings::in_own(|| screen::file(path, svg)).map_err(|error| {
-        let text = format!("cannot write the picture {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
+    surroundings::in_own(|| screen::file(path, svg))
+        .map_err(|error| Failure::not_written(format!("the picture {}", path.display()), &error))
 }

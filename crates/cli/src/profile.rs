@@ -9,8 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::aligned::{Align, Aligned};
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::overwriting::Named;
 use crate::picture::with_ending;
 use crate::screen;
@@ -76,10 +75,8 @@ impl ProfileOptions {
             return Ok(());
         };
         let text = trace(&times.profile);
-        surroundings::in_own(|| screen::file(path, &text)).map_err(|error| {
-            let text = format!("cannot write the trace {}: {error}", path.display());
-            Failure::new(Exit::Failed, Message::error(text))
-        })
+        surroundings::in_own(|| screen::file(path, &text))
+            .map_err(|error| Failure::not_written(format!("the trace {}", path.display()), &error))
     }
 }
 

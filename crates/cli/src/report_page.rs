@@ -11,8 +11,7 @@ use gyrator_worker::surroundings;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::screen;
 
 /// Signals that a page shows where none are named; more are more than a reader looks at.
@@ -128,10 +127,7 @@ pub(crate) fn write(
             screen::file(path, &html)
         })
     };
-    write().map_err(|error| {
-        let text = format!("cannot write the report {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
+    write().map_err(|error| Failure::not_written(format!("the report {}", path.display()), &error))
 }
 
 /// As [`write`], with the signals of the rows that are left of a run without a report.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use gyrator_record::write_whole;
 use gyrator_worker::Worker;
 use indicatif::ProgressBar;
+use serde::Serialize;
 
 /// The progress bar on show, which messages must not tear apart.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
@@ -52,6 +53,14 @@ pub(crate) fn harmless_source(text: &str) -> String {
         _ => char::REPLACEMENT_CHARACTER,
     };
     text.chars().map(shown).collect()
+}
+
+/// A value as JSON for programs, indented.
+///
+/// # Errors
+/// A value that JSON has no form for.
+pub fn json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
 /// Writes a text to the standard output, without control characters that names in it may

@@ -8,7 +8,7 @@ mod stepping;
 pub(crate) use options::SessionOptions;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gyrator::learning::FeedForward;
 use gyrator::profile::ProfiledUnits;
@@ -17,12 +17,11 @@ use gyrator::record::Selection;
 use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Recorder, Report, Run, RunError, RunOptions, StepClock, StopReason, System, Value};
+use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
 use gyrator_assess::{Checks, Judging, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
-use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};
@@ -31,7 +30,7 @@ use crate::drawing::Drawing;
 use crate::error_bars::{Assessed, Assessment};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::fmu_log::{self, LogLevel};
+use crate::fmu_log;
 use crate::hosts;
 use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
@@ -421,17 +420,9 @@ impl Session<'_> {
     /// Makes the units of FMUs, and measures their calls where times are wanted.
     fn maker(&self, times: Option<&Times>) -> Result<Box<dyn UnitMaker>, Failure> {
         let profile = times.map(|times| times.profile.clone());
-        let isolation = Isolation::new()
-            .timeout(self.options.execution.timeout())
-            .arguments(["isolated".into()])
-            .profile(profile.clone());
-        let units = hosts::units(
-            &self.system,
-            &self.options.execution.hosts(),
-            self.options.execution.timeout(),
-            profile.as_ref(),
-            isolation,
-        );
+        let execution = &self.options.execution;
+        let isolation = hosts::isolation(execution.timeout()).profile(profile.clone());
+        let units = execution.units(&self.system, profile.as_ref(), isolation);
         let maker = ProfiledUnits::new(units, profile);
         Ok(match &self.options.calls.record_calls {
             None => Box::new(maker),
@@ -474,14 +465,8 @@ impl Session<'_> {
 
     fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
-            waits_at_stop_time: false,
-            threads: self.options.execution.worker_threads.map_or(1, usize::from),
-            accept_not_finite: self.options.execution.no_nan_check,
-            log_fmu_calls: self.options.execution.log_level >= LogLevel::Info,
-            interrupt: Some(interrupt.requested()),
-            pending_timeout: Some(self.options.execution.timeout().unwrap_or(Duration::MAX)),
             open_end: self.saves_state(),
-            step_clock: StepClock::default(),
+            ..self.options.execution.run_options(interrupt)
         }
     }
 

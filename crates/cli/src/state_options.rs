@@ -262,8 +262,7 @@ fn check_place(path: &Path) -> io::Result<()> {
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Failure {
-    let text = format!("cannot write the state {}: {error}", path.display());
-    Failure::new(Exit::Failed, Message::error(text))
+    Failure::not_written(format!("the state {}", path.display()), error)
 }
 
 /// Whether two times are one communication point, but for rounding.

@@ -15,7 +15,7 @@ use gyrator::report::{
     ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
     CorrectionVerdict, Counters, Decision, InterfaceModelReport,
 };
-use gyrator::{Report, StopReason, Value, Verdict};
+use gyrator::{Report, StopReason, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
 use gyrator_graph::Diagram;
 use gyrator_system::SystemFile;
@@ -25,15 +25,12 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::checks;
 use crate::error_bars::Assessed;
-use crate::failure::Failure;
 use crate::hosts;
-use crate::initial_values::json;
 use crate::numbers::{count, short};
-use crate::profile::{self, Times};
+use crate::profile;
 use crate::provenance::Provenance;
 use crate::real_time;
 use crate::recorder::ResultFile;
-use crate::summary_file;
 
 /// Where the time of the computer went, s.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -127,24 +124,24 @@ pub(crate) struct Summary<'a> {
     /// Estimated errors of the signals, where they were asked for.
     error_bars: &'a [ErrorBar],
     /// The outcomes of the checks, where there are some.
-    checks: &'a [Finding],
+    pub(crate) checks: &'a [Finding],
     /// The order of everything in a macro-step.
-    plan: Option<PlanText>,
+    pub(crate) plan: Option<PlanText>,
     /// How well the run has kept step with the clock, where it had to.
-    real_time: Option<&'a TimingReport>,
+    pub(crate) real_time: Option<&'a TimingReport>,
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.
-    parameters: BTreeMap<&'a str, serde_json::Value>,
+    pub(crate) parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
     /// Time of the calls of FMUs, where a report is written.
-    component_times: Option<Vec<OperationTime>>,
+    pub(crate) component_times: Option<Vec<OperationTime>>,
     /// Where the time of stepping went, where it was asked for.
-    profile: Option<ProfileReport>,
+    pub(crate) profile: Option<ProfileReport>,
     /// The result file, where there is one.
     pub(crate) output: Option<OutputFile>,
-    provenance: Option<Provenance>,
+    pub(crate) provenance: Option<Provenance>,
     /// The system as the report draws it; null for one FMU by itself.
-    graph: Option<Diagram>,
+    pub(crate) graph: Option<Diagram>,
     /// The error bars, for people.
     #[serde(skip)]
     error_table: String,
@@ -207,7 +204,6 @@ impl<'a> Summary<'a> {
             step_control: Some(report.step_control),
             components: &report.components,
             hosts: hosts::named(system),
-            components_in_call: Vec::new(),
             peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
             peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
             bonds: &report.bonds,
@@ -217,30 +213,10 @@ impl<'a> Summary<'a> {
             algebraic_loops: &report.algebraic_loops,
             actions: &report.actions,
             counters: Some(report.counters),
-            error_bars: &[],
-            error_table: String::new(),
-            checks: &[],
-            plan: None,
-            real_time: None,
-            is_by_bars: false,
             notes,
-            parameters: BTreeMap::new(),
             wall_clock: Some(wall_clock),
-            component_times: None,
-            profile: None,
-            output: None,
-            provenance: None,
-            graph: None,
+            ..Self::default()
         }
-    }
-
-    /// The same with parameters that are recorded once.
-    pub(crate) fn with_parameters(mut self, parameters: &'a [(String, Value)]) -> Self {
-        let pairs = parameters.iter();
-        self.parameters = pairs
-            .map(|(name, value)| (name.as_str(), json(value)))
-            .collect();
-        self
     }
 
     /// The same with the error bars.
@@ -248,43 +224,6 @@ impl<'a> Summary<'a> {
         self.is_by_bars = assessed.has_judged(report);
         self.error_bars = &assessed.assessment.bars;
         self.error_table = assessed.table();
-        self
-    }
-
-    /// The same with the statistics of a run in real time.
-    pub(crate) fn with_timing(mut self, timing: Option<&'a TimingReport>) -> Self {
-        self.real_time = timing;
-        self
-    }
-
-    /// The same with the plan of a macro-step.
-    pub(crate) fn with_plan(mut self, plan: PlanText) -> Self {
-        self.plan = Some(plan);
-        self
-    }
-
-    /// The same with what was found of checks.
-    pub(crate) fn with_checks(mut self, findings: &'a [Finding]) -> Self {
-        self.checks = findings;
-        self
-    }
-
-    /// The same with the files of the run.
-    pub(crate) fn with_provenance(mut self, provenance: Option<Provenance>) -> Self {
-        self.provenance = provenance;
-        self
-    }
-
-    /// The same with times, where they were measured.
-    pub(crate) fn with_times(mut self, times: Option<&Times>) -> Self {
-        self.component_times = times.and_then(Times::of_fmus);
-        self.profile = times.and_then(Times::report);
-        self
-    }
-
-    /// The same with the picture of the system.
-    pub(crate) fn with_graph(mut self, graph: Option<Diagram>) -> Self {
-        self.graph = graph;
         self
     }
 
@@ -327,16 +266,6 @@ impl<'a> Summary<'a> {
             provenance: Some(Provenance::of_system_file(crash.system)),
             ..Self::default()
         }
-    }
-
-    /// Writes the summary for programs.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        summary_file::write(path, self)
-    }
-
-    /// Its text as it is written for programs.
-    pub(crate) fn text(&self) -> serde_json::Result<String> {
-        summary_file::text(self)
     }
 
     /// The rows of a run that failed, and where they are: `5 rows`, `out.csv`.

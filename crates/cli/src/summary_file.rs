@@ -6,8 +6,7 @@ use std::path::Path;
 use gyrator_worker::surroundings;
 use serde::Serialize;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::screen;
 
 /// Removes the summary of an earlier run, so that it stands for no later one.
@@ -37,7 +36,7 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
 /// A file that cannot be written, or that is no summary.
 pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     let write = || {
-        let text = text(summary)?;
+        let text = screen::json(summary)?;
         surroundings::in_own(|| {
             if path.is_file() && !is_summary(path) {
                 return Err(io::Error::other("the file is no summary"));
@@ -45,15 +44,7 @@ pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure
             screen::file(path, &text)
         })
     };
-    write().map_err(|error| {
-        let text = format!("cannot write the summary {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
-}
-
-/// A summary as it is written for programs.
-pub(crate) fn text(summary: &impl Serialize) -> serde_json::Result<String> {
-    Ok(serde_json::to_string_pretty(summary)? + "\n")
+    write().map_err(|error| Failure::not_written(format!("the summary {}", path.display()), &error))
 }
 
 /// Whether a file may be a summary: what is none may be an input that was not read yet.

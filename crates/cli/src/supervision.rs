@@ -23,6 +23,7 @@ use crate::options::ExecutionOptions;
 use crate::report_page;
 use crate::screen;
 use crate::summary::{CrashSummary, Summary};
+use crate::summary_file;
 
 /// Facts of a run that its parent needs.
 pub(crate) struct Plan<'a> {
@@ -42,6 +43,22 @@ pub(crate) struct Plan<'a> {
     pub(crate) read: Option<&'a dyn Fn() -> Result<SystemFile, Failure>>,
     /// Checks, for verbs that take some.
     pub(crate) checks: Option<&'a CheckOptions>,
+}
+
+impl<'a> Plan<'a> {
+    /// Of a verb that has no page and writes no files of a run.
+    pub(crate) const fn without_files(system: &'a Path, execution: &'a ExecutionOptions) -> Self {
+        Self {
+            system,
+            live: None,
+            execution,
+            output: None,
+            summary: None,
+            report: None,
+            read: None,
+            checks: None,
+        }
+    }
 }
 
 impl Plan<'_> {
@@ -133,9 +150,12 @@ impl Plan<'_> {
             ..crash
         };
         let rows = crash.output.as_ref().map(|(path, _)| path.clone());
-        let crash = Summary::of_crash(crash).with_graph(self.diagram());
+        let mut crash = Summary::of_crash(crash);
+        crash.graph = self.diagram();
         page.into_iter().for_each(|page| page.keep_crash(&crash));
-        let summary = self.summary.map_or(Ok(()), |path| crash.write(path));
+        let summary = self
+            .summary
+            .map_or(Ok(()), |path| summary_file::write(path, &crash));
         let page = self.report.map_or(Ok(()), |path| {
             report_page::write_kept(path, &crash, rows.as_deref())
         });

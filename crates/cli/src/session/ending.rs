@@ -9,10 +9,13 @@ use crate::checks;
 use crate::exit::Exit;
 use crate::failed_run::{failed, is_broken_pipe};
 use crate::failure::{Failure, Message};
+use crate::initial_values::json;
+use crate::profile::Times;
 use crate::recorder::ResultFile;
 use crate::screen;
 use crate::session_warnings::{no_outputs, shortened_step, warning};
 use crate::summary::{OutputFile, Summary};
+use crate::summary_file;
 
 impl Session<'_> {
     /// Writes the summaries and turns the outcome into an exit code or a failure.
@@ -37,18 +40,22 @@ impl Session<'_> {
             .collect();
         let findings = running.judging.as_ref();
         let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
-        let mut summary = Summary::new(&self.system, report, &warnings, running.clock)
-            .with_parameters(&running.parameters)
-            .with_checks(&findings)
-            .with_plan(gyrator::run::plan(&running.run))
-            .with_times(running.times.as_ref())
-            .with_graph(self.diagram(report))
-            .with_provenance(end.provenance);
+        let parameters = running.parameters.iter();
+        let times = running.times.as_ref();
+        let mut summary = Summary::new(&self.system, report, &warnings, running.clock);
+        summary.parameters = parameters
+            .map(|(name, value)| (name.as_str(), json(value)))
+            .collect();
+        summary.checks = &findings;
+        summary.plan = Some(gyrator::run::plan(&running.run));
+        summary.component_times = times.and_then(Times::of_fmus);
+        summary.profile = times.and_then(Times::report);
+        summary.real_time = running.timing.as_ref().and_then(Timing::report);
+        summary.graph = self.diagram(report);
+        summary.provenance = end.provenance;
         if let Some(assessed) = end.assessed {
             summary = summary.with_error_bars(assessed, report);
         }
-        let timing = running.timing.as_ref().and_then(Timing::report);
-        summary = summary.with_timing(timing);
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }
@@ -59,7 +66,7 @@ impl Session<'_> {
         }
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
         let path = self.options.results.summary.as_ref();
-        let written = path.map_or(Ok(()), |path| summary.write(path));
+        let written = path.map_or(Ok(()), |path| summary_file::write(path, &summary));
         let written = written.and(self.write_findings(&findings, &outcome, report));
         let written = written.and(self.draw(running, &summary));
         let written = written.and(self.write_report(running, drawing, &summary));
@@ -104,7 +111,7 @@ impl Session<'_> {
         };
         let output = || Some(OutputFile::new(&self.options.results.output_file, file));
         summary.output = output();
-        let ended = match summary.text() {
+        let ended = match screen::json(summary) {
             Ok(text) => file.conclude(&text).map_err(not_recorded),
             Err(error) => Err(RunError::Observer(Box::new(error))),
         };
@@ -120,8 +127,7 @@ impl Session<'_> {
         let Some(drawing) = &running.drawing else {
             return Ok(());
         };
-        let text = summary.text().map_err(std::io::Error::from)?;
-        drawing.write(&self.system.source.path, &text)
+        drawing.write(&self.system.source.path, &screen::json(summary)?)
     }
 
     /// The exit code, or the failure, of a run without checks.

@@ -60,14 +60,12 @@ impl SessionOptions {
         checks: Option<&'a CheckOptions>,
     ) -> Plan<'a> {
         Plan {
-            system,
             live: Some(&self.live),
-            execution: &self.execution,
             output: self.results.output_file.as_deref(),
             summary: self.results.summary.as_deref(),
             report: self.results.report.as_deref(),
-            read: None,
             checks,
+            ..Plan::without_files(system, &self.execution)
         }
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     };
     let comparison = compare(&result, &reference, &tolerance);
     let text = if options.json {
-        serde_json::to_string_pretty(&summary(&comparison)).map_err(std::io::Error::from)? + "\n"
+        screen::json(&summary(&comparison))?
     } else {
         format!("{}{comparison}\n", table(&comparison))
     };

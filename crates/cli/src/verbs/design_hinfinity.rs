@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::numbers::short;
 use crate::options::positive;
 use crate::screen;
@@ -71,7 +71,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         .map_err(|error| Failure::usage(error.to_string()))?;
     let facts = Facts::new(&design, options.macro_step);
     screen::print(&if options.json {
-        serde_json::to_string_pretty(&facts).map_err(std::io::Error::from)? + "\n"
+        screen::json(&facts)?
     } else {
         facts.render()
     })?;
@@ -103,10 +103,8 @@ impl Options {
 fn draw(path: &Path, design: &Design) -> Result<(), Failure> {
     let label = format!("H∞, W{}", design.specification.weight_order);
     let chart = error_chart(&[(label, design)]);
-    screen::file(path, &chart.to_svg()).map_err(|error| {
-        let text = format!("cannot write {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
+    let written = screen::file(path, &chart.to_svg());
+    written.map_err(|error| Failure::not_written(path.display(), &error))
 }
 
 /// Description of a design.

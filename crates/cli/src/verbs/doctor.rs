@@ -4,20 +4,19 @@ mod table;
 mod writing;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::system::FmuCache;
-use gyrator::{Registries, Run, RunOptions, StartError, StepClock};
+use gyrator::{Registries, Run, RunOptions, StartError};
 use gyrator_doctor::{Diagnosis, ExamineError, Limits, StartRuns, examine};
 use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
-use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::fmu_log::{self, LogLevel};
+use crate::fmu_log;
 use crate::fmu_options::FmuOptions;
 use crate::hosts;
 use crate::interrupt::Interrupt;
@@ -73,16 +72,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     overwriting::refuse_without_folder(&outputs)?;
     writing::check(options.write.as_deref())?;
-    let plan = Plan {
-        system: &options.system,
-        live: None,
-        execution: &options.execution,
-        output: None,
-        summary: None,
-        report: None,
-        read: None,
-        checks: None,
-    };
+    let plan = Plan::without_files(&options.system, &options.execution);
     plan.carry_out().unwrap_or_else(|| examine_here(&options))
 }
 
@@ -123,10 +113,7 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
         Err(error) => return Err(not_examined(error, &system)),
     };
     let text = match options.json {
-        true => format!(
-            "{}\n",
-            serde_json::to_string_pretty(&diagnosis).map_err(std::io::Error::from)?
-        ),
+        true => screen::json(&diagnosis)?,
         false => table::of(&diagnosis),
     };
     screen::print(&text)?;
@@ -177,25 +164,11 @@ impl Probes<'_> {
     fn run(&mut self, system: SystemFile, profile: Option<&Profile>) -> Result<Run, StartError> {
         let execution = &self.options.execution;
         let run_options = RunOptions {
-            waits_at_stop_time: false,
-            interrupt: Some(self.interrupt.requested()),
-            threads: execution.worker_threads.map_or(1, usize::from),
             accept_not_finite: false,
-            log_fmu_calls: execution.log_level >= LogLevel::Info,
-            pending_timeout: Some(execution.timeout().unwrap_or(Duration::MAX)),
-            open_end: false,
-            step_clock: StepClock::default(),
+            ..execution.run_options(self.interrupt)
         };
-        let isolation = Isolation::new()
-            .timeout(execution.timeout())
-            .arguments(["isolated".into()]);
-        let units = hosts::units(
-            &system,
-            &execution.hosts(),
-            execution.timeout(),
-            profile,
-            isolation,
-        );
+        let isolation = hosts::isolation(execution.timeout());
+        let units = execution.units(&system, profile, isolation);
         let mut units = ProfiledUnits::new(units, profile.cloned());
         surroundings::in_own(|| {
             let system = self.cache.system(system)?;

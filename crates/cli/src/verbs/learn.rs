@@ -1,7 +1,6 @@
 //! `gyrator learn`: feed-forward from a sequence of runs.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -11,16 +10,15 @@ use gyrator::learning::{
 };
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Run, RunError, RunOptions, StepClock, StopReason};
+use gyrator::{Run, RunError, StopReason};
 use gyrator_record::Table;
 use gyrator_system::{MissingTime, SystemFile};
-use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Worker, surroundings};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::fmu_log::{self, LogLevel};
+use crate::fmu_log;
 use crate::fmu_options::FmuOptions;
 use crate::hosts;
 use crate::interrupt::Interrupt;
@@ -185,16 +183,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
     refuse_outputs(&options, &outputs)?;
-    let plan = Plan {
-        system: &options.system,
-        live: None,
-        execution: &options.execution,
-        output: None,
-        summary: None,
-        report: None,
-        read: None,
-        checks: None,
-    };
+    let plan = Plan::without_files(&options.system, &options.execution);
     if let Some(outcome) = plan.carry_out() {
         return outcome;
     }
@@ -213,16 +202,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         screen::message(&format!("warning: {path}: {}\n", problem.message));
     }
     let interrupt = Interrupt::listen();
-    let run_options = RunOptions {
-        waits_at_stop_time: false,
-        interrupt: Some(interrupt.requested()),
-        threads: options.execution.worker_threads.map_or(1, usize::from),
-        accept_not_finite: options.execution.no_nan_check,
-        log_fmu_calls: options.execution.log_level >= LogLevel::Info,
-        pending_timeout: Some(options.execution.timeout().unwrap_or(Duration::MAX)),
-        open_end: false,
-        step_clock: StepClock::default(),
-    };
+    let run_options = options.execution.run_options(&interrupt);
     let mut table_of_runs = TableOfRuns {
         is_shown: !options.json && options.show.has_closing_lines(),
         system: &system,
@@ -280,8 +260,7 @@ fn finish(learned: &Learned, options: Options) -> Result<(), Failure> {
     let mut summary = Summary::new(learned, options.output_file);
     summary.recorded = options.law.recorded;
     if options.json {
-        let text = serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)?;
-        screen::print(&format!("{text}\n"))?;
+        screen::print(&screen::json(&summary)?)?;
     } else if options.show.has_closing_lines() {
         screen::print(&summary.for_people())?;
     }
@@ -341,16 +320,8 @@ impl LearningObserver for TableOfRuns<'_> {
         if let Some(recorded) = &self.recorded {
             return Box::new(recorded.clone());
         }
-        let isolation = Isolation::new().timeout(self.execution.timeout());
-        let isolation = isolation.arguments(["isolated".into()]);
-        let units = hosts::units(
-            self.system,
-            &self.execution.hosts(),
-            self.execution.timeout(),
-            None,
-            isolation,
-        );
-        Box::new(units)
+        let isolation = hosts::isolation(self.execution.timeout());
+        Box::new(self.execution.units(self.system, None, isolation))
     }
 
     fn begin(&mut self, number: u32, run: &mut Run) -> Result<(), RunError> {
@@ -405,10 +376,7 @@ fn scientific(value: f64) -> String {
 fn save(feed_forward: &FeedForward, path: &Path) -> Result<(), Failure> {
     let text = feed_forward.to_string();
     let write = || screen::file(path, &text);
-    surroundings::in_own(write).map_err(|error| {
-        let text = format!("cannot write {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
+    surroundings::in_own(write).map_err(|error| Failure::not_written(path.display(), &error))
 }
 
 /// Reads feed-forward that was saved.

@@ -32,8 +32,7 @@ pub(super) struct Options {
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let registries = listed_registries();
     if options.json {
-        let text = serde_json::to_string_pretty(&registries).map_err(std::io::Error::from)?;
-        screen::print(&format!("{text}\n"))?;
+        screen::print(&screen::json(&registries)?)?;
     } else {
         let texts = registries.iter().map(Listed::render);
         let texts: Vec<String> = texts

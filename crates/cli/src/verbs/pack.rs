@@ -119,10 +119,7 @@ fn library<'a>(given: Option<&Path>, own: &'a [u8]) -> Result<Cow<'a, [u8]>, Fai
 
 /// Writes the file; an earlier one stays until the new one is whole.
 fn write(target: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        let text = format!("cannot write {}: {error}", target.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    };
+    let failed = |error| Failure::not_written(target.display(), &error);
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let draft = target.with_file_name(name);

@@ -129,7 +129,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
                 _ => None,
             },
         };
-        serde_json::to_string_pretty(&summary).map_err(std::io::Error::from)? + "\n"
+        screen::json(&summary)?
     } else {
         for_people(&head, &path, &comparison, death.text.as_deref(), &names)
     };

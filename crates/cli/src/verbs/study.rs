@@ -14,7 +14,6 @@ use gyrator_study::{
 };
 use gyrator_system::toml_file::{self, Setting};
 use gyrator_system::{SystemFile, Value};
-use gyrator_worker::isolated::Isolation;
 use gyrator_worker::{Stop, Worker, surroundings};
 
 use super::{study_plot, study_sensitivity, study_status};
@@ -314,9 +313,7 @@ fn make(
         notes: notes.as_ref(),
         maker: &|system| {
             let timeout = time_limit(options.timeout);
-            let isolation = Isolation::new().timeout(timeout);
-            let isolation = isolation.arguments(["isolated".into()]);
-            let inner = isolation.interpreters_apart();
+            let inner = hosts::isolation(timeout).interpreters_apart();
             Box::new(hosts::units(system, &options.hosts, timeout, None, inner))
         },
     };

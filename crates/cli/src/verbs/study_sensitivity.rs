@@ -80,7 +80,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let text = match options.json {
         true => {
             let found: Vec<Analysed<'_>> = found.iter().map(analysed).collect();
-            serde_json::to_string_pretty(&found).map_err(std::io::Error::from)? + "\n"
+            screen::json(&found)?
         }
         false => {
             let texts: Vec<String> = found.iter().map(for_people).collect();

@@ -68,9 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         part.journal = journals.shown(&part.journal);
     }
     let text = match options.json {
-        true => {
-            serde_json::to_string_pretty(&figures(&status)).map_err(std::io::Error::from)? + "\n"
-        }
+        true => screen::json(&figures(&status))?,
         false => {
             let texts: Vec<String> = status.studies.iter().map(for_people).collect();
             texts.join("\n")

@@ -109,7 +109,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         });
     }
     let text = if options.json {
-        serde_json::to_string_pretty(&judged).map_err(std::io::Error::from)? + "\n"
+        screen::json(&judged)?
     } else {
         judged.iter().map(for_people).collect()
     };

@@ -213,10 +213,7 @@ fn roles(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure
 }
 
 fn draw(folder: &Path, chosen: &[Chosen], roles: &RoleAssignment) -> Result<(), Failure> {
-    let cannot = |path: &Path, error: std::io::Error| {
-        let text = format!("cannot write {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    };
+    let cannot = |path: &Path, error| Failure::not_written(path.display(), &error);
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     for (benchmark, _) in chosen {
         let charts = benchmark.figures(roles).map_err(|error| {
@@ -280,16 +277,11 @@ fn print_rows(json: Option<&Path>, rows: &[BenchmarkRow]) -> Result<(), Failure>
     let Some(path) = json else {
         return Ok(screen::print(&table(rows))?);
     };
-    let text = serde_json::to_string_pretty(rows).map_err(std::io::Error::from)? + "\n";
+    let text = screen::json(rows)?;
     if path == Path::new("-") {
         return Ok(screen::print(&text)?);
     }
-    screen::file(path, &text).map_err(|error| {
-        Failure::new(
-            Exit::Failed,
-            Message::error(format!("cannot write {}: {error}", path.display())),
-        )
-    })?;
+    screen::file(path, &text).map_err(|error| Failure::not_written(path.display(), &error))?;
     Ok(screen::print(&table(rows))?)
 }
 

@@ -9,7 +9,7 @@ use gyrator_system::{Source, SystemFile, toml_file};
 
 use super::Options;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, is_named};
+use crate::failure::{Failure, is_named};
 use crate::screen;
 
 /// Refuses a file of another kind.
@@ -53,8 +53,5 @@ pub(super) fn write(
         system.source = Arc::new(Source::new(path, ""));
         toml_file::to_toml(&system)
     };
-    screen::file(path, &text).map_err(|error| {
-        let text = format!("cannot write {}: {error}", path.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    })
+    screen::file(path, &text).map_err(|error| Failure::not_written(path.display(), &error))
 }

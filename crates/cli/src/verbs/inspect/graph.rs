@@ -5,8 +5,7 @@ use std::path::Path;
 use gyrator_graph::Diagram;
 use gyrator_system::SystemFile;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::overwriting::Named;
 use crate::screen;
 
@@ -52,8 +51,7 @@ impl<'a> GraphFile<'a> {
     pub(super) fn write(&self, system: &SystemFile) -> Result<(), Failure> {
         let picture = (self.draw)(&Diagram::of(system));
         screen::file(self.path, &picture).map_err(|error| {
-            let text = format!("cannot write the graph {}: {error}", self.path.display());
-            Failure::new(Exit::Failed, Message::error(text))
+            Failure::not_written(format!("the graph {}", self.path.display()), &error)
         })
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let complaint = needs.as_ref().and_then(NeedsFacts::complaint);
     let facts = fmu::Facts::new(&options.path, &peek, needs);
     screen::print(&if options.json {
-        json(&facts)?
+        screen::json(&facts)?
     } else {
         facts.render(options.all)
     })?;
@@ -139,7 +139,7 @@ fn inspect_system(options: &Options) -> Result<Exit, Failure> {
     });
     let (facts, problems) = system::Facts::new(file, warnings, ports.as_deref());
     screen::print(&match (options.json, &facts.suggested_bonds) {
-        (true, _) => json(&facts)?,
+        (true, _) => screen::json(&facts)?,
         (false, Some(bonds)) => suggestions::render(bonds),
         (false, None) => facts.render(),
     })?;
@@ -147,9 +147,4 @@ fn inspect_system(options: &Options) -> Result<Exit, Failure> {
         Some(problems) => Err(problems),
         None => Ok(Exit::Success),
     }
-}
-
-fn json(facts: &impl serde::Serialize) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(facts).map_err(std::io::Error::from)?;
-    Ok(text + "\n")
 }

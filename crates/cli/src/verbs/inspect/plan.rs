@@ -5,9 +5,8 @@ use gyrator::system::drafted_plan;
 use gyrator::{RunOptions, StartError, System};
 use gyrator_system::{Problem, SystemFile};
 use gyrator_worker::Worker;
-use gyrator_worker::isolated::Isolation;
 
-use super::{Options, json};
+use super::Options;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::fmu_log;
@@ -20,16 +19,7 @@ pub(super) fn supervised(
     options: &Options,
     work: impl FnOnce() -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
-    let plan = Plan {
-        system: &options.path,
-        live: None,
-        execution: &options.execution,
-        output: None,
-        summary: None,
-        report: None,
-        read: None,
-        checks: None,
-    };
+    let plan = Plan::without_files(&options.path, &options.execution);
     plan.carry_out().unwrap_or_else(work)
 }
 
@@ -52,7 +42,7 @@ pub(super) fn print(
         drafted_plan(&system).map_err(not_started)?
     };
     screen::print(&if options.json {
-        json(&plan)?
+        screen::json(&plan)?
     } else {
         plan.to_string()
     })?;
@@ -65,19 +55,11 @@ pub(super) fn print(
 /// The plan of a system that is started and ends at once.
 fn started(options: &Options, file: &SystemFile, system: &System) -> Result<PlanText, StartError> {
     fmu_log::start(options.execution.log_level);
-    let isolation = Isolation::new()
-        .timeout(options.execution.timeout())
-        .arguments(["isolated".into()]);
-    let mut units = hosts::units(
-        file,
-        &options.execution.hosts(),
-        options.execution.timeout(),
-        None,
-        isolation,
-    );
+    let execution = &options.execution;
+    let mut units = execution.units(file, None, hosts::isolation(execution.timeout()));
     let run_options = RunOptions {
-        threads: options.execution.worker_threads.map_or(0, usize::from),
-        accept_not_finite: options.execution.no_nan_check,
+        threads: execution.worker_threads.map_or(0, usize::from),
+        accept_not_finite: execution.no_nan_check,
         ..RunOptions::default()
     };
     let mut run = system.start_with(&run_options, &mut units)?;
