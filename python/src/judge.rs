@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use gyrator::graph::Graph;
 use gyrator::system_file::{Experiment, Problems, Spanned};
 use gyrator_assess::Judging;
-use gyrator_assess::checks::{self, Ending, Rows};
+use gyrator_assess::checks::{self, Rows, RunEnd};
 use pyo3::prelude::*;
 
 use crate::column::Values;
@@ -23,7 +23,7 @@ pub(crate) fn judge(
     summary: &str,
 ) -> PyResult<Vec<String>> {
     let invalid = |text: String| error::invalid(py, text);
-    let run: Ending = serde_json::from_str(summary)
+    let run: RunEnd = serde_json::from_str(summary)
         .map_err(|failed| invalid(format!("the summary of the result: {failed}")))?;
     let checks = checks::parse(checks, path).map_err(|found| invalid(words(&found, path)))?;
     let rows = table.map(rows).unwrap_or_default();

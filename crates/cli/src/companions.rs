@@ -1,7 +1,7 @@
 //! Runs beside a run, at other macro-steps, for its error bars.
 //!
 //! Each is a worker of its own with the same arguments: what crashes, hangs or fails there ends that companion
-//! only. It writes its rows into its notes, which are a file in memory.
+//! only. It writes its rows into the file in memory that its parent reads.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -41,8 +41,8 @@ impl Companion {
 
     /// Where its rows go.
     pub(crate) fn results(worker: &Worker) -> std::io::Result<ResultFile> {
-        let notes = worker.notes().try_clone()?;
-        Ok(ResultFile::of(Box::new(CsvSink::new(notes, "the notes"))))
+        let file = worker.for_parent().try_clone()?;
+        Ok(ResultFile::of(Box::new(CsvSink::new(file, "the rows"))))
     }
 
     /// Leaves a message in place of the rows.
@@ -51,9 +51,9 @@ impl Companion {
             return;
         };
         // Without it the run says that there is no message.
-        let mut notes = worker.notes();
-        let _ = notes.set_len(0).and_then(|()| notes.rewind());
-        let _ = notes.write_all(failure.text().as_bytes());
+        let mut file = worker.for_parent();
+        let _ = file.set_len(0).and_then(|()| file.rewind());
+        let _ = file.write_all(failure.text().as_bytes());
     }
 }
 
@@ -161,20 +161,20 @@ fn supervise(supervisor: Supervisor, companion: Companion, stop: &Stop) -> Outco
         WorkerOutcome::Finished(code) => Exit::of(code),
         WorkerOutcome::Died(death) => return Err(death.to_string()),
     };
-    let notes = read(ending.notes).map_err(|error| error.to_string())?;
+    let text = read(ending.for_parent).map_err(|error| error.to_string())?;
     match exit {
         Exit::Success => {
-            let table = parse_csv(&notes, Path::new("its rows"));
+            let table = parse_csv(&text, Path::new("its rows"));
             table.map_err(|error| error.to_string())
         }
         Exit::Interrupted => Err("it was interrupted".to_owned()),
-        _ => Err(String::from_utf8_lossy(&notes).into_owned()),
+        _ => Err(String::from_utf8_lossy(&text).into_owned()),
     }
 }
 
-fn read(mut notes: File) -> std::io::Result<Vec<u8>> {
+fn read(mut file: File) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    notes.rewind()?;
-    notes.read_to_end(&mut bytes)?;
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -182,7 +182,7 @@ impl ResultFile {
         let earlier = shared.failure.take();
         // A file gets its name only now, and a Parquet file is made.
         let finished = surroundings::in_own(|| shared.sink.finish());
-        if let Some(warning) = shared.sink.take_warning() {
+        if let Some(warning) = shared.sink.pop_warning() {
             screen::message(&format!("warning: {warning}\n"));
         }
         let outcome = match earlier {

@@ -80,7 +80,7 @@ pub(crate) struct Session<'a> {
 }
 
 /// The facts of a run that has ended.
-struct Ending<'a> {
+struct EndedRun<'a> {
     report: &'a Report,
     assessed: Option<&'a Assessed>,
     provenance: Option<Provenance>,
@@ -216,7 +216,7 @@ impl Session<'_> {
             report.notes.push(assessment.note.clone());
         }
         let exit = interrupt.while_reporting(|| {
-            let end = Ending {
+            let end = EndedRun {
                 report: &report,
                 assessed: assessed.as_ref(),
                 provenance,

@@ -1,15 +1,15 @@
 //! Studies in processes of their own, so that an FMU that crashes, hangs or leaves ends its run only.
 //!
-//! A worker makes the runs, and notes which of them are in progress. When it dies, each of these is
+//! A worker makes the runs, and records which of them are in progress. When it dies, each of these is
 //! made again in a worker of its own. A run whose worker dies again is lost; its row says why. All
 //! others go on in a new worker. So every death but a few ends a run, and the study ends.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use gyrator_study::{CrashedRun, Notes, Trial, Writer, read_journal};
+use gyrator_study::{CrashedRun, RunsInProgress, Trial, Writer, read_journal};
 use gyrator_worker::{
-    Cause, Death, Ending, Stop, Supervised, Supervisor, Worker, WorkerOutcome, signals,
+    Cause, Death, Stop, Supervised, Supervisor, Worker, WorkerEnd, WorkerOutcome, signals,
 };
 use serde::{Deserialize, Serialize};
 
@@ -157,10 +157,10 @@ impl Plan<'_> {
 ///
 /// If no FMU ended it, but the user or an error of this program.
 fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
-    let Ending {
+    let WorkerEnd {
         outcome,
         warnings,
-        notes,
+        for_parent,
         ..
     } = worker.wait(stop)?;
     for warning in warnings {
@@ -171,7 +171,7 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
         WorkerOutcome::Died(death) if matches!(death.cause, Cause::Interrupted | Cause::Panic) => {
             Err(failure(&death))
         }
-        WorkerOutcome::Died(death) => Ok(End::Died(death, Notes::read(&notes)?)),
+        WorkerOutcome::Died(death) => Ok(End::Died(death, RunsInProgress::read(&for_parent)?)),
     }
 }
 

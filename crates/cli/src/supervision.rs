@@ -10,7 +10,8 @@ use gyrator_graph::Diagram;
 use gyrator_record::{PartFile, RecordError, finish_rows, rows_path};
 use gyrator_system::SystemFile;
 use gyrator_worker::{
-    Cause, Death, Ending, KeptResults, Position, Stop, Supervisor, Worker, WorkerOutcome, signals,
+    Cause, Death, KeptResults, Position, Stop, Supervisor, Worker, WorkerEnd, WorkerOutcome,
+    signals,
 };
 
 use crate::checks::CheckOptions;
@@ -170,7 +171,7 @@ impl Plan<'_> {
         read().ok().as_ref().map(Diagram::of)
     }
 
-    fn conclude(&self, ending: Ending, page: Option<&LivePage>) -> Result<Exit, Failure> {
+    fn conclude(&self, ending: WorkerEnd, page: Option<&LivePage>) -> Result<Exit, Failure> {
         ending.warnings.iter().for_each(|text| warn(text));
         if let Some(text) = &ending.unsaid {
             screen::message(&format!("{}\n", screen::harmless(text)));

@@ -25,7 +25,7 @@ pub struct Coupling {
 impl Coupling {
     /// Whether it changes nothing.
     #[must_use]
-    pub fn is_given(&self) -> bool {
+    pub fn is_unchanged(&self) -> bool {
         *self == Self::default()
     }
 
@@ -85,7 +85,7 @@ impl Coupling {
 
 impl fmt::Display for Coupling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_given() {
+        if self.is_unchanged() {
             return f.pad("as given");
         }
         let words: Vec<String> = self

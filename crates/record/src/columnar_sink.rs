@@ -363,7 +363,7 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         made.and(flushed)
     }
 
-    fn take_warning(&mut self) -> Option<String> {
+    fn pop_warning(&mut self) -> Option<String> {
         self.warning.take()
     }
 

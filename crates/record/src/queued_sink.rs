@@ -35,7 +35,7 @@ const CELLS: u8 = b'c';
 /// Hands rows to a thread that writes them into another sink.
 ///
 /// A row neither waits nor locks, and allocates nothing after warm-up. Where the thread is so slow that the queue is
-/// full, rows are left out; [`take_warning`](RowSink::take_warning) says how many. An error of the sink
+/// full, rows are left out; [`pop_warning`](RowSink::pop_warning) says how many. An error of the sink
 /// comes with one of the next rows, or at the end.
 pub struct QueuedSink {
     /// `None` while the thread has it.
@@ -221,8 +221,8 @@ impl RowSink for QueuedSink {
         written.and(finished)
     }
 
-    fn take_warning(&mut self) -> Option<String> {
-        let warning = self.sink.as_mut().and_then(|sink| sink.take_warning());
+    fn pop_warning(&mut self) -> Option<String> {
+        let warning = self.sink.as_mut().and_then(|sink| sink.pop_warning());
         let lost = std::mem::take(&mut self.lost);
         let lost = (lost > 0).then(|| {
             format!(
@@ -420,7 +420,7 @@ mod tests {
             format!("{:?}", rows.take()),
             format!("{:?}", expected.recorded())
         );
-        assert_eq!(queued.take_warning(), None);
+        assert_eq!(queued.pop_warning(), None);
     }
 
     #[test]
@@ -497,7 +497,7 @@ mod tests {
         sink.finish().unwrap();
         let lost = 300 - sink.rows();
         assert!((10..=12).contains(&lost), "{lost}");
-        let warning = sink.take_warning().unwrap();
+        let warning = sink.pop_warning().unwrap();
         assert!(
             warning.starts_with(&format!("{lost} rows are missing")),
             "{warning}"

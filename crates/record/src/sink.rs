@@ -173,9 +173,8 @@ pub trait RowSink: Send {
     /// [`RecordError::Changed`] or [`RecordError::NotNamed`] if something else has interfered.
     fn finish(&mut self) -> Result<(), RecordError>;
 
-    /// Returns, once, what there is to say of a result that is whole, such as a further file that stays
-    /// beside it.
-    fn take_warning(&mut self) -> Option<String> {
+    /// Returns a warning about a result that is whole, such as a further file that stays beside it: each only once.
+    fn pop_warning(&mut self) -> Option<String> {
         None
     }
 

@@ -24,16 +24,15 @@ pub struct CrashedRun {
     pub message: String,
 }
 
-/// Keeps which runs are in progress in a file, so that another process can read it when this one has
-/// ended. A thread has a slot of eight bytes: 0, or the run.
+/// The runs that are in progress, kept in a file that another process can read when this one has ended. A thread has a slot of eight bytes: 0, or the run.
 #[derive(Debug)]
-pub struct Notes(Mutex<File>);
+pub struct RunsInProgress(Mutex<File>);
 
 /// Bytes of a slot.
 const SLOT: usize = 8;
 
-impl Notes {
-    /// Notes in this file, which is empty.
+impl RunsInProgress {
+    /// Kept in this file, which is empty.
     #[must_use]
     pub const fn new(file: File) -> Self {
         Self(Mutex::new(file))
@@ -84,16 +83,16 @@ mod tests {
     #[test]
     fn what_is_in_progress_is_read_again() {
         let file = tempfile::tempfile().unwrap();
-        let notes = Notes::new(file.try_clone().unwrap());
+        let in_progress = RunsInProgress::new(file.try_clone().unwrap());
         let trial = |row, is_reference| Trial { row, is_reference };
-        assert_eq!(Notes::read(&file).unwrap(), []);
-        notes.set(3, Some(trial(0, false))).unwrap();
-        notes.set(0, Some(trial(7, true))).unwrap();
-        notes.set(1, Some(trial(7, true))).unwrap();
-        notes.set(2, Some(trial(9, false))).unwrap();
-        notes.set(2, None).unwrap();
+        assert_eq!(RunsInProgress::read(&file).unwrap(), []);
+        in_progress.set(3, Some(trial(0, false))).unwrap();
+        in_progress.set(0, Some(trial(7, true))).unwrap();
+        in_progress.set(1, Some(trial(7, true))).unwrap();
+        in_progress.set(2, Some(trial(9, false))).unwrap();
+        in_progress.set(2, None).unwrap();
         assert_eq!(
-            Notes::read(&file).unwrap(),
+            RunsInProgress::read(&file).unwrap(),
             [trial(0, false), trial(7, true)]
         );
     }

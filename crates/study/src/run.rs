@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use crate::bond_columns;
 use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column, ColumnKind};
-use crate::crashed_run::{CrashedRun, Notes, Trial};
+use crate::crashed_run::{CrashedRun, RunsInProgress, Trial};
 use crate::error_columns;
 use crate::fmus;
 use crate::groups::{self, Group};
@@ -67,7 +67,7 @@ pub enum StudyError {
     Threads(usize, String),
     /// It cannot be noted which runs are in progress.
     #[error("cannot note which runs are in progress: {0}")]
-    Notes(#[source] std::io::Error),
+    InProgress(#[source] std::io::Error),
 }
 
 /// A study that is ready to be run: its list of cases, its columns, its identity.
@@ -104,7 +104,7 @@ pub struct Options<'a> {
     /// The row that is to be made; all where `None`.
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
-    pub notes: Option<&'a Notes>,
+    pub in_progress: Option<&'a RunsInProgress>,
     /// Maker of the units of each run; [`gyrator::unit::InProcess`] makes them in this process.
     pub maker: &'a MakeUnits<'a>,
 }
@@ -384,7 +384,7 @@ pub fn run(
         caches: (0..threads)
             .map(|_| study.cache.with_own_libraries())
             .collect(),
-        notes: options.notes,
+        in_progress: options.in_progress,
         total,
         done: AtomicUsize::new(journal.done().len()),
         new: AtomicUsize::new(0),
@@ -425,7 +425,7 @@ struct Runner<'a> {
     bench: Bench<'a>,
     /// One a thread, so that a fatal error concerns no other run.
     caches: Vec<FmuCache>,
-    notes: Option<&'a Notes>,
+    in_progress: Option<&'a RunsInProgress>,
     total: usize,
     done: AtomicUsize,
     new: AtomicUsize,
@@ -466,12 +466,16 @@ impl Runner<'_> {
         trial: Option<Trial>,
         work: impl FnOnce() -> Result<(), StudyError>,
     ) -> Result<(), StudyError> {
-        let Some(notes) = self.notes else {
+        let Some(in_progress) = self.in_progress else {
             return work();
         };
-        notes.set(thread(), trial).map_err(StudyError::Notes)?;
+        in_progress
+            .set(thread(), trial)
+            .map_err(StudyError::InProgress)?;
         work()?;
-        notes.set(thread(), None).map_err(StudyError::Notes)
+        in_progress
+            .set(thread(), None)
+            .map_err(StudyError::InProgress)
     }
 
     fn is_interrupted(&self) -> bool {

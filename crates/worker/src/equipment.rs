@@ -12,7 +12,7 @@ pub(crate) struct Equipment {
     pub(crate) board: Board,
     pub(crate) ring: Ring,
     job: File,
-    pub(crate) notes: File,
+    pub(crate) for_parent: File,
 }
 
 impl Equipment {
@@ -21,7 +21,7 @@ impl Equipment {
             board: Board::create()?,
             ring: Ring::create()?,
             job: memory_file("gyrator-job")?,
-            notes: memory_file("gyrator-notes")?,
+            for_parent: memory_file("gyrator-for-parent")?,
         };
         (&equipment.job).write_all(text)?;
         Ok(equipment)
@@ -32,7 +32,7 @@ impl Equipment {
             self.board.descriptor(),
             self.ring.descriptor(),
             self.job.as_fd(),
-            self.notes.as_fd(),
+            self.for_parent.as_fd(),
         ]
     }
 }

@@ -87,7 +87,7 @@ pub struct Supervisor {
 
 /// How a worker ended.
 #[derive(Debug)]
-pub struct Ending {
+pub struct WorkerEnd {
     /// By itself, or not.
     pub outcome: WorkerOutcome,
     /// False where it could not do its work at all, and has written the reason.
@@ -98,8 +98,8 @@ pub struct Ending {
     pub warnings: Vec<String>,
     /// Text that it could not write itself, because an FMU has closed its standard error.
     pub unsaid: Option<String>,
-    /// Text that it has written to [`Worker::notes`](crate::Worker::notes).
-    pub notes: File,
+    /// What it has written to [`Worker::for_parent`](crate::Worker::for_parent).
+    pub for_parent: File,
 }
 
 /// How a worker ended.
@@ -181,7 +181,7 @@ impl Supervisor {
     ///
     /// # Errors
     /// If there can be no worker: the error of the operating system.
-    pub fn supervise(self, stop: &Stop) -> io::Result<Ending> {
+    pub fn supervise(self, stop: &Stop) -> io::Result<WorkerEnd> {
         self.start()?.wait(stop)
     }
 
@@ -256,7 +256,7 @@ impl Supervisor {
             ends_orphans: !self.is_beside,
             process,
             channel: Some(channel),
-            notes: equipment.notes,
+            for_parent: equipment.for_parent,
             results: None,
             connected: None,
             stalls: Stalls::default(),
@@ -282,7 +282,7 @@ pub struct Supervised {
     end: Option<OwnedFd>,
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
-    notes: File,
+    for_parent: File,
     results: Option<Kept>,
     connected: Option<Connected>,
     stalls: Stalls,
@@ -305,7 +305,7 @@ impl Supervised {
     ///
     /// # Errors
     /// Errors of the operating system; none is to be expected.
-    pub fn wait(mut self, stop: &Stop) -> io::Result<Ending> {
+    pub fn wait(mut self, stop: &Stop) -> io::Result<WorkerEnd> {
         // While the worker works.
         let sweeper = leftovers::sweep_aside();
         let (status, killed) = loop {
@@ -341,13 +341,13 @@ impl Supervised {
         }
         let results = self.results.take();
         let not_begun = WorkerOutcome::Finished(NOT_STARTED);
-        Ok(Ending {
+        Ok(WorkerEnd {
             has_begun: self.board.has_begun() || outcome != not_begun,
             results: results.map(|kept| kept.complete(&self.ring, &self.board)),
             outcome,
             warnings,
             unsaid: self.board.unsaid(),
-            notes: self.notes,
+            for_parent: self.for_parent,
         })
     }
 

@@ -37,7 +37,7 @@ pub struct Worker {
     channel: Channel,
     streams: Streams,
     job: Vec<u8>,
-    notes: File,
+    for_parent: File,
     /// Memory for the rows of the one result that can be kept.
     ring: Mutex<Option<Ring>>,
 }
@@ -108,13 +108,13 @@ impl Worker {
         let board = Board::attach(next()?)?;
         let ring = Ring::attach(next()?)?;
         let job = read_job(next()?.into())?;
-        let notes = next()?.into();
+        let for_parent = next()?.into();
         Ok(Self::install(Self {
             board,
             channel,
             streams,
             job,
-            notes,
+            for_parent,
             ring: Mutex::new(Some(ring)),
         }))
     }
@@ -133,7 +133,7 @@ impl Worker {
                 streams: Streams::take()?,
                 board: equipment.board,
                 job,
-                notes: equipment.notes,
+                for_parent: equipment.for_parent,
                 ring: Mutex::new(Some(equipment.ring)),
             });
             Ok(())
@@ -170,8 +170,8 @@ impl Worker {
     /// A file in memory, empty at first, that the parent reads after the end of this process,
     /// whatever ended it.
     #[must_use]
-    pub const fn notes(&self) -> &File {
-        &self.notes
+    pub const fn for_parent(&self) -> &File {
+        &self.for_parent
     }
 
     /// The standard output; FMUs cannot write to it.

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use gyrator_worker::{Cause, Ending, Position, Stop, Supervisor, Worker, WorkerOutcome};
+use gyrator_worker::{Cause, Position, Stop, Supervisor, Worker, WorkerEnd, WorkerOutcome};
 
 /// Not a test of its own: a worker is this program once more, started to run this test only.
 #[test]
@@ -52,11 +52,11 @@ fn work(worker: &'static Worker) -> u8 {
     255
 }
 
-fn supervise(job: &str) -> Ending {
+fn supervise(job: &str) -> WorkerEnd {
     supervise_until(job, &Stop::default())
 }
 
-fn supervise_until(job: &str, stop: &Stop) -> Ending {
+fn supervise_until(job: &str, stop: &Stop) -> WorkerEnd {
     let arguments = ["--exact", "become_a_worker", "--nocapture", "--quiet"];
     let supervisor = Supervisor::new().job(job.as_bytes());
     let supervisor = supervisor.arguments(arguments.map(Into::into));

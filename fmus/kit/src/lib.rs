@@ -66,10 +66,10 @@ pub mod unit;
 mod variable;
 
 pub use check::problems;
-pub use fmi2_abi::{Causality, Variability};
 pub use description::{
     BaseType, Description, LOG_CATEGORIES, ScalarVariable, describe, scalar_variables,
 };
+pub use fmi2_abi::{Causality, Variability};
 pub use in_process::{InProcess, Saved};
 pub use integrator::Integrator;
 pub use model::{Fault, Model};

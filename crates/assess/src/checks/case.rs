@@ -4,7 +4,7 @@ use gyrator_record::is_same_time;
 use gyrator_system::Spanned;
 
 use super::finding::Finding;
-use super::{Check, End, Ending, Judge, Quantity, Violation, short};
+use super::{Check, End, Judge, Quantity, RunEnd, Violation, short};
 
 /// A check of one signal, bond, component or run.
 pub(super) struct Case {
@@ -25,7 +25,7 @@ pub(super) struct Case {
 
 /// The end of a run, and how far it is known.
 pub(super) struct Known<'a> {
-    pub(super) run: &'a Ending,
+    pub(super) run: &'a RunEnd,
     /// The last point that is known, s.
     pub(super) until: f64,
     /// Why it ended, where it ended so as it should not.

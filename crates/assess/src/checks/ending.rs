@@ -9,7 +9,7 @@ use super::short;
 /// The end of a run, as its report or its summary has it: read from a summary, too, in which unknown values are null.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
-pub struct Ending {
+pub struct RunEnd {
     /// Why it ended, as a word: `stop-time`, `failed`, …
     pub stop_reason: String,
     /// The fault, or the limit that was exceeded.
@@ -23,12 +23,12 @@ pub struct Ending {
     /// Time of it, s.
     pub peak_residual_energy_integrated_time: Option<f64>,
     /// The bonds, in the order of their names.
-    pub bonds: Vec<BondEnding>,
+    pub bonds: Vec<BondEnd>,
 }
 
 /// A bond at the end of a run.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct BondEnding {
+pub struct BondEnd {
     /// Name.
     pub name: String,
     /// False where the units of measurement show that effort × flow is not a power.
@@ -43,7 +43,7 @@ pub struct BondEnding {
     pub verdict: Option<Verdict>,
 }
 
-impl From<&Report> for Ending {
+impl From<&Report> for RunEnd {
     fn from(report: &Report) -> Self {
         Self {
             stop_reason: report.stop_reason.word().to_owned(),
@@ -55,12 +55,12 @@ impl From<&Report> for Ending {
             verdict: Some(report.verdict),
             peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
             peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
-            bonds: report.bonds.iter().map(BondEnding::from).collect(),
+            bonds: report.bonds.iter().map(BondEnd::from).collect(),
         }
     }
 }
 
-impl From<&BondReport> for BondEnding {
+impl From<&BondReport> for BondEnd {
     fn from(bond: &BondReport) -> Self {
         Self {
             name: bond.name.clone(),
@@ -75,7 +75,7 @@ impl From<&BondReport> for BondEnding {
     }
 }
 
-impl BondEnding {
+impl BondEnd {
     /// Time and value of the greatest energy that the coupling made, s and J; NaN where it is not known.
     pub(super) fn peak(&self) -> (f64, f64) {
         let known = self
@@ -85,7 +85,7 @@ impl BondEnding {
     }
 }
 
-impl Ending {
+impl RunEnd {
     /// As that of a bond, of all power bonds together.
     pub(super) fn peak(&self) -> (f64, f64) {
         let known = self

@@ -7,7 +7,7 @@ use toml::Spanned as Placed;
 use toml::de::DeValue;
 
 use super::reading::{keys, not_negative};
-use super::{BondEnding, End, Judge, Requirement, Violation, short};
+use super::{BondEnd, End, Judge, Requirement, Violation, short};
 
 /// A limit of the magnitude of an energy.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,7 +53,7 @@ impl EnergyLimit {
 /// Range of the energy that went over the bond, or sum of the ranges of all power bonds, J.
 fn transferred(end: &End<'_>) -> f64 {
     let bonds = &end.run.bonds;
-    let range = |bond: &BondEnding| bond.transferred_energy_range.unwrap_or(f64::NAN);
+    let range = |bond: &BondEnd| bond.transferred_energy_range.unwrap_or(f64::NAN);
     match end.bond {
         Some(bond) => bonds.get(bond).map_or(f64::NAN, range),
         None => {

@@ -12,7 +12,7 @@ use gyrator_system::{Problem, Problems, Spanned};
 use super::case::{Case, Known};
 use super::finding::{Finding, with_unlike_names};
 use super::place::{Offer, Place, Probe};
-use super::{Check, Checks, Ending};
+use super::{Check, Checks, RunEnd};
 
 /// The checks of a run, with what has been seen of it so far: some numbers a check, however long the run is.
 pub struct Judging {
@@ -76,7 +76,7 @@ impl Judging {
 
     /// The findings at the end of the run, in the order of the checks. `report` is that of the run.
     pub fn conclude(&self, report: &Report) -> Vec<Finding> {
-        let run = Ending::from(report);
+        let run = RunEnd::from(report);
         let end = Known {
             run: &run,
             until: report.stop_time,

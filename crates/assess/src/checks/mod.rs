@@ -61,7 +61,7 @@ use gyrator_system::{Source, Spanned};
 use toml::Spanned as Placed;
 use toml::de::DeValue;
 
-pub use ending::{BondEnding, Ending};
+pub use ending::{BondEnd, RunEnd};
 pub use energy_limit::EnergyLimit;
 pub use finding::{Finding, Outcome};
 pub use judging::Judging;
@@ -178,7 +178,7 @@ pub trait Judge: Send {
 #[derive(Debug, Clone, Copy)]
 pub struct End<'a> {
     /// The run.
-    pub run: &'a Ending,
+    pub run: &'a RunEnd,
     /// The bond that is judged, in the order of the report; `None` where it is the whole system.
     pub bond: Option<usize>,
 }

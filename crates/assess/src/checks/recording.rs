@@ -3,7 +3,7 @@
 use gyrator::Report;
 use gyrator::record::Recorded;
 
-use super::{Checks, Ending, Finding, Rows};
+use super::{Checks, Finding, Rows, RunEnd};
 
 /// A run that is over, for assertions in tests.
 ///
@@ -31,7 +31,7 @@ use super::{Checks, Ending, Finding, Rows};
 #[derive(Debug, Clone)]
 pub struct Recording<'a> {
     rows: Rows<'a>,
-    end: Ending,
+    end: RunEnd,
 }
 
 impl<'a> Recording<'a> {

@@ -10,7 +10,7 @@ use wildmatch::WildMatch;
 use super::case::{Case, Known};
 use super::finding::with_unlike_names;
 use super::place::{shown, unknown};
-use super::{BondEnding, Check, Checks, Ending, Finding, Quantity};
+use super::{BondEnd, Check, Checks, Finding, Quantity, RunEnd};
 
 /// The rows of a result.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +77,7 @@ impl Checks {
     ///
     /// # Errors
     /// All names and patterns that the result does not have, and checks that a result says too little for.
-    pub fn judge(&self, rows: &Rows<'_>, run: &Ending) -> Result<Vec<Finding>, Problems> {
+    pub fn judge(&self, rows: &Rows<'_>, run: &RunEnd) -> Result<Vec<Finding>, Problems> {
         let last = rows.time.last().copied().or(run.stop_time);
         let end = Known {
             run,
@@ -116,7 +116,7 @@ struct Series<'r> {
     points: Box<dyn Iterator<Item = (f64, f64)> + 'r>,
 }
 
-fn series<'r>(check: &Check, rows: &'r Rows<'_>, run: &Ending) -> Result<Vec<Series<'r>>, Problem> {
+fn series<'r>(check: &Check, rows: &'r Rows<'_>, run: &RunEnd) -> Result<Vec<Series<'r>>, Problem> {
     let name = check.subject.as_ref().map(|name| name.value.as_str());
     match (check.kind.quantity, name) {
         (Quantity::Signal, name) => of_signals(name.unwrap_or_default(), rows),
@@ -177,7 +177,7 @@ fn of_signals<'r>(pattern: &str, rows: &'r Rows<'_>) -> Result<Vec<Series<'r>>, 
     Ok(series)
 }
 
-fn bonds(run: &Ending, pattern: &str) -> Result<Vec<usize>, Problem> {
+fn bonds(run: &RunEnd, pattern: &str) -> Result<Vec<usize>, Problem> {
     let matcher = WildMatch::new(pattern);
     let names = || run.bonds.iter().map(|bond| &*bond.name);
     let met = |name: &str| name == pattern || matcher.matches(name);
@@ -199,10 +199,10 @@ fn of_bonds<'r>(
     value: BondValue,
     bond: Option<usize>,
     rows: &'r Rows<'_>,
-    run: &Ending,
+    run: &RunEnd,
 ) -> Result<Series<'r>, Problem> {
     let power = || run.bonds.iter().filter(|bond| bond.is_power);
-    let bonds: Vec<&BondEnding> = match bond {
+    let bonds: Vec<&BondEnd> = match bond {
         Some(bond) => vec![&run.bonds[bond]],
         None => power().collect(),
     };

@@ -1,7 +1,7 @@
 use gyrator::record::Recorded;
 use gyrator::{ClosureUnit, Recorder, Report, Run, RunOptions, StopReason, System, Verdict};
 
-use super::{Check, Checks, Ending, EnergyLimit, Finding, Judging, Outcome, Recording, parse};
+use super::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording, RunEnd, parse};
 
 /// y = t² and a counter of steps, at every 0.25 s from 0 to 4 s; exact in binary.
 fn parabola() -> System {
@@ -304,7 +304,7 @@ fn both(system: System, columns: &[&str], checks: &Checks) -> [Vec<Finding>; 2] 
     run.observe(recorder.variables(columns.iter().copied()))
         .unwrap();
     let report = run.run().unwrap();
-    let by_rows = checks.judge(&(&rows.take()).into(), &Ending::from(&report));
+    let by_rows = checks.judge(&(&rows.take()).into(), &RunEnd::from(&report));
     [judging.conclude(&report), by_rows.unwrap()]
 }
 
@@ -394,7 +394,7 @@ fn results_that_end_early_prove_nothing_of_what_is_not_there() {
     let judge = |check: Check, system: System| {
         let (rows, report) = recorded(system.start(&RunOptions::default()).unwrap(), 2.0);
         let checks = Checks::from(check);
-        checks.judge(&(&rows).into(), &Ending::from(&report))
+        checks.judge(&(&rows).into(), &RunEnd::from(&report))
     };
     let outcome = |check: Check, system: System| judge(check, system).unwrap()[0].outcome;
     use Outcome::{Failed, NotJudged, Passed};

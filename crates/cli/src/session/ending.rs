@@ -4,7 +4,7 @@ use gyrator::real_time::Timing;
 use gyrator::{Report, RunError, StopReason};
 use gyrator_assess::Finding;
 
-use super::{Ending, Running, Session, not_recorded};
+use super::{EndedRun, Running, Session, not_recorded};
 use crate::checks;
 use crate::exit::Exit;
 use crate::failed_run::{failed, is_broken_pipe};
@@ -22,7 +22,7 @@ impl Session<'_> {
     pub(super) fn conclude(
         &self,
         running: &Running,
-        end: Ending<'_>,
+        end: EndedRun<'_>,
         mut outcome: Result<(), RunError>,
     ) -> Result<Exit, Failure> {
         let report = end.report;

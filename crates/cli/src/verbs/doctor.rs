@@ -132,7 +132,8 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
 
 /// A coupling that is unstable is a finding like a check that does not hold, unless a stable one was written.
 fn exit(diagnosis: &Diagnosis, is_written: bool) -> Exit {
-    let is_changed = diagnosis.proposal.factor != 1.0 || !diagnosis.proposal.coupling.is_given();
+    let is_changed =
+        diagnosis.proposal.factor != 1.0 || !diagnosis.proposal.coupling.is_unchanged();
     match diagnosis.stability.is_stable {
         Some(false) if !(is_written && is_changed) => Exit::CheckFailed,
         _ => Exit::Success,

@@ -8,9 +8,9 @@ use std::time::Instant;
 use clap::{Args, Subcommand};
 use gyrator::system::FmuCache;
 use gyrator_study::{
-    Cases, Cell, Journal, JournalError, Notes, Options as RunOptions, Shard, Study, StudyError,
-    StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge, run as run_study, spreads,
-    write_table,
+    Cases, Cell, Journal, JournalError, Options as RunOptions, RunsInProgress, Shard, Study,
+    StudyError, StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge,
+    run as run_study, spreads, write_table,
 };
 use gyrator_system::toml_file::{self, Setting};
 use gyrator_system::{SystemFile, Value};
@@ -289,11 +289,11 @@ fn make(
         error => error.into(),
     })?;
     let isolated = isolated(&study, options)?;
-    let (mut job, notes) = job()?;
+    let (mut job, in_progress) = job()?;
     let writer = job.writer.take();
     let writer = writer.unwrap_or_else(|| Writer::this_process(path));
     let journal = Journal::open(journal_path, &study.header(options.shard), &writer)?;
-    if notes.is_none() {
+    if in_progress.is_none() {
         job.earlier = journal.done().len();
     }
     let interrupt = Interrupt::listen();
@@ -310,7 +310,7 @@ fn make(
         isolated,
         lost: &job.lost,
         only: job.only,
-        notes: notes.as_ref(),
+        in_progress: in_progress.as_ref(),
         maker: &|system| {
             let timeout = time_limit(options.timeout);
             let inner = hosts::isolation(timeout).interpreters_apart();
@@ -372,7 +372,7 @@ fn page(
 }
 
 /// The part of a study that this process makes, and the file of its runs in progress.
-fn job() -> Result<(Job, Option<Notes>), Failure> {
+fn job() -> Result<(Job, Option<RunsInProgress>), Failure> {
     let Some(worker) = Worker::current() else {
         return Ok((Job::default(), None));
     };
@@ -380,8 +380,8 @@ fn job() -> Result<(Job, Option<Notes>), Failure> {
         let text = format!("the parent process gives nothing to do: {error}");
         Failure::new(Exit::Panicked, Message::error(text))
     })?;
-    let notes = worker.notes().try_clone()?;
-    Ok((job, Some(Notes::new(notes))))
+    let file = worker.for_parent().try_clone()?;
+    Ok((job, Some(RunsInProgress::new(file))))
 }
 
 /// The components that `--isolate` means.
@@ -409,7 +409,7 @@ impl From<StudyError> for Failure {
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
                 .help("finished rows are kept; the same command goes on, once the host is there"),
-            StudyError::Threads(..) | StudyError::Notes(_) => Self::of(Exit::Failed, &error),
+            StudyError::Threads(..) | StudyError::InProgress(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)
             }

@@ -67,7 +67,7 @@ impl Examination<'_, '_> {
             refusal: None,
         };
         let known = self.courses.as_ref().and_then(|courses| courses.at.clone());
-        let found = match known.filter(|_| coupling.is_given()) {
+        let found = match known.filter(|_| coupling.is_unchanged()) {
             Some(course) => Ok(course),
             None => self
                 .prober

@@ -218,7 +218,7 @@ impl Examination<'_, '_> {
             true => ratio.floor().min(FURTHEST),
             false => ratio.recip().ceil().min(FURTHEST).recip(),
         };
-        if candidate.coupling.is_given()
+        if candidate.coupling.is_unchanged()
             && let Some(largest) = stability.largest_step
         {
             factor = factor.min((largest / self.step).floor().max(FURTHEST.recip()));

@@ -272,7 +272,7 @@ impl Observer for Recorder {
         let last = self.pending.take().filter(|row| !row.is_written);
         let written = last.map_or(Ok(()), |row| write(&mut *self.sink, &row));
         let finished = self.sink.finish();
-        if let Some(warning) = self.sink.take_warning() {
+        if let Some(warning) = self.sink.pop_warning() {
             tracing::warn!("{warning}");
         }
         written?;

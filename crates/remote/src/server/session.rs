@@ -99,7 +99,7 @@ pub(super) async fn run(
         outgoing,
         distance: Duration::from_secs(1),
     };
-    let mut ending = Ending {
+    let mut ending = SessionEnd {
         shared: Arc::clone(&shared),
         who: peer.to_string(),
         how: "ended".to_owned(),
@@ -118,13 +118,13 @@ pub(super) async fn run(
 }
 
 /// Notes the end of a session, also where its connection is gone.
-struct Ending {
+struct SessionEnd {
     shared: Arc<Shared>,
     who: String,
     how: String,
 }
 
-impl Drop for Ending {
+impl Drop for SessionEnd {
     fn drop(&mut self) {
         self.shared.note(&format!("{}: {}", self.who, self.how));
     }

@@ -18,7 +18,7 @@ use super::bytes::{Malformed, Put as _};
 use super::host::CANNOT_GO_ON;
 use super::link::{Host, Link, Loss, LossCause, NotStarted};
 use super::mailbox::{Mailbox, MailboxError, Side};
-use super::reply::{Ending, Head};
+use super::reply::{Head, RequestOutcome};
 use super::request::Request;
 use super::wait_policy::{Spinning, WaitPolicy};
 use super::{ROLE, layout, log_lines};
@@ -75,10 +75,10 @@ impl Host for OwnProcess {
         let mut reply = Vec::new();
         let asked = connection.ask(&self.start, &mut reply);
         asked.map_err(NotStarted::Lost)?;
-        match Head::read(&reply).map(|head| head.ending) {
-            Ok(Ending::Done) => Ok(connection),
-            Ok(Ending::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
-            Ok(Ending::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
+        match Head::read(&reply).map(|head| head.outcome) {
+            Ok(RequestOutcome::Done) => Ok(connection),
+            Ok(RequestOutcome::NotLoaded(message)) => Err(NotStarted::NotLoaded(message)),
+            Ok(RequestOutcome::Failed { fault, .. }) => Err(NotStarted::NotLoaded(fault.message)),
             Err(malformed) => Err(NotStarted::Lost(connection.lose_for(malformed))),
         }
     }

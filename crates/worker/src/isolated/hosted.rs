@@ -8,7 +8,7 @@ use gyrator_fmu::flight_recorder::{Activity, SlotGuard};
 use super::bytes::Malformed;
 use super::journal::Journal;
 use super::link::{Host, Link, Loss, NotStarted};
-use super::reply::{Ending, Head};
+use super::reply::{Head, RequestOutcome};
 use super::request::Request;
 
 /// The worker, and what to do when it is lost.
@@ -139,7 +139,7 @@ impl<H: Host> Hosted<H> {
         let read = |link: &mut H::Link, reply: &[u8]| {
             Head::read(reply).map_err(|malformed| link.lose_for(malformed))
         };
-        if let Ending::Failed { fault, .. } = read(&mut self.link, reply)?.ending {
+        if let RequestOutcome::Failed { fault, .. } = read(&mut self.link, reply)?.outcome {
             return Err(BringUp::Fault(fault));
         }
         self.link.ask(request, reply)?;

@@ -121,7 +121,7 @@ enum Failure<'a> {
 
 /// How a worker's work ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Ending {
+pub(super) enum RequestOutcome {
     Done,
     Failed { index: u32, fault: Box<UnitFault> },
     NotLoaded(String),
@@ -131,7 +131,7 @@ pub(super) enum Ending {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
     pub(super) warnings: u64,
-    pub(super) ending: Ending,
+    pub(super) outcome: RequestOutcome,
     /// Bytes before the head: the answers of the operations.
     pub(super) length: usize,
 }
@@ -145,7 +145,7 @@ impl Head {
         if code == [DONE] {
             return Ok(Self {
                 warnings,
-                ending: Ending::Done,
+                outcome: RequestOutcome::Done,
                 length: rest.len(),
             });
         }
@@ -157,7 +157,7 @@ impl Head {
         let length = u32::from_le_bytes(length) as usize;
         let start = rest.len().checked_sub(length).ok_or(Malformed)?;
         let mut cursor = Cursor::new(&rest[start..]);
-        let ending = match cursor.postcard()? {
+        let outcome = match cursor.postcard()? {
             _ if code != [FAILED] => return Err(Malformed),
             Failure::Fault {
                 index,
@@ -166,7 +166,7 @@ impl Head {
                 message,
                 log,
                 reached,
-            } => Ending::Failed {
+            } => RequestOutcome::Failed {
                 index,
                 fault: Box::new(UnitFault {
                     log: log.map(str::to_owned),
@@ -174,14 +174,14 @@ impl Head {
                     ..*UnitFault::new(calls::name(call), cause_of(cause)?, message)
                 }),
             },
-            Failure::NotLoaded(message) => Ending::NotLoaded(message.to_owned()),
+            Failure::NotLoaded(message) => RequestOutcome::NotLoaded(message.to_owned()),
         };
         if !cursor.is_at_end() {
             return Err(Malformed);
         }
         Ok(Self {
             warnings,
-            ending,
+            outcome,
             length: start,
         })
     }
@@ -289,11 +289,11 @@ mod tests {
             reply.failed(6, &fault, 12);
             let head = Head::read(reply.bytes()).unwrap();
             assert_eq!((head.warnings, head.length), (12, answers));
-            let expected = Ending::Failed {
+            let expected = RequestOutcome::Failed {
                 index: 6,
                 fault: Box::new(fault),
             };
-            assert_eq!(head.ending, expected);
+            assert_eq!(head.outcome, expected);
         }
     }
 

@@ -12,7 +12,7 @@ use super::hosted::Hosted;
 use super::journal::Journal;
 use super::link::{Host, Loss, NotStarted};
 use super::read_ahead::{Known, ReadAhead};
-use super::reply::{Answer, Ending, Head};
+use super::reply::{Answer, Head, RequestOutcome};
 use super::request::{Rare, Request};
 
 /// An FMU in a process of its own, on this machine or another.
@@ -120,7 +120,7 @@ impl<H: Host> IsolatedUnit<H> {
             }
         };
         self.warnings = head.warnings;
-        if head.ending == Ending::Done
+        if head.outcome == RequestOutcome::Done
             && let Some(journal) = &mut self.hosted.journal
         {
             journal.record(&self.queue);
@@ -132,10 +132,10 @@ impl<H: Host> IsolatedUnit<H> {
     /// Sends what was collected, all of which has to succeed.
     fn send_all(&mut self) -> UnitResult<Head> {
         let head = self.send()?;
-        match head.ending {
-            Ending::Done => Ok(head),
-            Ending::Failed { fault, .. } => Err(fault),
-            Ending::NotLoaded(_) => Err(self.hosted.nonsense(Malformed)),
+        match head.outcome {
+            RequestOutcome::Done => Ok(head),
+            RequestOutcome::Failed { fault, .. } => Err(fault),
+            RequestOutcome::NotLoaded(_) => Err(self.hosted.nonsense(Malformed)),
         }
     }
 
@@ -215,14 +215,16 @@ impl<H: Host> IsolatedUnit<H> {
             reads,
             with_state,
         } = step;
-        let fault = match head.ending {
-            Ending::Done => None,
+        let fault = match head.outcome {
+            RequestOutcome::Done => None,
             // The journal has none of what was sent, and must not go on without the step.
-            Ending::Failed { index: at, fault } if at <= index || self.hosted.journal.is_some() => {
+            RequestOutcome::Failed { index: at, fault }
+                if at <= index || self.hosted.journal.is_some() =>
+            {
                 return Err(fault);
             }
-            Ending::Failed { fault, .. } => Some(fault),
-            Ending::NotLoaded(_) => return Err(self.hosted.nonsense(Malformed)),
+            RequestOutcome::Failed { fault, .. } => Some(fault),
+            RequestOutcome::NotLoaded(_) => return Err(self.hosted.nonsense(Malformed)),
         };
         let mut cursor = Cursor::new(self.reply.get(..head.length).unwrap_or_default());
         let outcome = match Answer::take(&mut cursor) {
