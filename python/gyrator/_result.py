@@ -103,7 +103,7 @@ class Result(Assertions, Columns):
 
     @property
     def verdict(self) -> str | None:
-        """How far the coupling bends the result; ``None`` where the run did not end."""
+        """How far the coupling changes the result; ``None`` where the run did not end."""
         verdict: str | None = self.summary.get("verdict")
         return verdict
 

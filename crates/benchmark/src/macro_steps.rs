@@ -206,7 +206,7 @@ fn car_below() -> Halves {
     }
 }
 
-/// How a run is coupled; what is `None` is left to it.
+/// How a run is coupled; the run chooses where `None`.
 #[derive(Clone, Copy)]
 struct Way {
     method: Option<&'static str>,

@@ -43,7 +43,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
 const ORDER: Metric = Metric::figure("order", "");
 const ERROR: Metric = Metric::mean_error("rms x", "m");
 
-/// A way to couple the halves; what is `None` is left out of the system.
+/// A way to couple the halves; the system does not say where `None`.
 struct Way {
     name: &'static str,
     method: Option<&'static str>,

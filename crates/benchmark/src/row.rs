@@ -33,7 +33,7 @@ pub enum Bar {
     Absolute(f64),
     /// Within this factor of the reference, either way.
     Factor(f64),
-    /// At most this magnitude, whatever the reference is; what is infinite is too much for any.
+    /// At most this magnitude, whatever the reference is; an infinite one is too much for any.
     AtMost(f64),
     /// At least this number, whatever the reference is.
     AtLeast(f64),
@@ -42,7 +42,7 @@ pub enum Bar {
 }
 
 impl Bar {
-    /// Whether `measured` meets the bar. What is not a number meets none.
+    /// Whether `measured` meets the bar. A value that is not a number meets none.
     fn is_met(self, measured: Figure, reference: Figure) -> bool {
         let (Figure::Number(measured), Figure::Number(reference)) = (measured, reference) else {
             return measured == reference;

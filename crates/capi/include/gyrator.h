@@ -101,7 +101,7 @@ typedef struct {
 } gyrator_setting;
 
 /**
- * An interface model of a multibody component (docs/coupling.md). What is zero is left out. Lists of variables have one entry for each
+ * An interface model of a multibody component (docs/coupling.md). Members that are zero are left out. Lists of variables have one entry for each
  * velocity at the bonds.
  */
 typedef struct {
@@ -300,7 +300,7 @@ gyrator_code gyrator_run_save(gyrator_run *run,
                               gyrator_snapshot **result);
 
 /**
- * Goes back to a saved state of this run, which stays valid. What was recorded stays, and the rows that follow are appended.
+ * Goes back to a saved state of this run, which stays valid. The recorded rows stay, and those that follow are appended.
  */
 gyrator_code gyrator_run_restore(gyrator_run *run,
                                  gyrator_snapshot *snapshot);

@@ -16,7 +16,7 @@ pub struct GyratorNames<'a> {
     pub count: usize,
 }
 
-/// An interface model of a multibody component (docs/coupling.md). What is zero is left out. Lists of variables have one entry for each
+/// An interface model of a multibody component (docs/coupling.md). Members that are zero are left out. Lists of variables have one entry for each
 /// velocity at the bonds.
 #[repr(C)]
 pub struct GyratorInterfaceModel<'a> {

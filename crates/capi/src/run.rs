@@ -138,7 +138,7 @@ pub extern "C" fn gyrator_run_save(
     })
 }
 
-/// Goes back to a saved state of this run, which stays valid. What was recorded stays, and the rows that follow are appended.
+/// Goes back to a saved state of this run, which stays valid. The recorded rows stay, and those that follow are appended.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_restore(
     run: *mut GyratorRun,

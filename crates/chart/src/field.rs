@@ -52,7 +52,7 @@ pub struct Field {
     pub missing: (Vec<(f64, f64)>, String),
     /// Whether the axes have powers of ten.
     pub has_decades: (bool, bool),
-    /// Whether colours and contours follow the logarithm of the value; what is not positive is left out.
+    /// Whether colours and contours follow the logarithm of the value; values that are not positive are left out.
     pub is_logarithmic: bool,
 }
 

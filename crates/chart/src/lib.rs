@@ -173,14 +173,14 @@ impl Chart {
         self
     }
 
-    /// Powers of ten on the y axis; what is not positive is left out.
+    /// Powers of ten on the y axis; values that are not positive are left out.
     #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.is_logarithmic = true;
         self
     }
 
-    /// Powers of ten on the x axis; what is not positive is left out.
+    /// Powers of ten on the x axis; values that are not positive are left out.
     #[must_use]
     pub fn decades(mut self) -> Self {
         self.has_decades = true;

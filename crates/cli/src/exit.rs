@@ -7,7 +7,7 @@ use gyrator_worker::Cause;
 /// How the program ends, as other programs see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// The run reached its stop time, or ended on the wish of an FMU; what was asked for was shown.
+    /// The run reached its stop time, or ended on the wish of an FMU; the output that was asked for was shown.
     Success,
     /// An FMU returned an error, a value became NaN or infinite, or a file could not be written.
     Failed,
@@ -17,13 +17,13 @@ pub enum Exit {
     InvalidInput,
     /// An FMU could not be loaded.
     NotLoaded,
-    /// An FMU crashed, hung or left; what was recorded until then is kept.
+    /// An FMU crashed, hung or left; the rows until then are kept.
     Crashed,
     /// A limit was exceeded that was asked to be checked, or the coupling diverges.
     CheckFailed,
     /// The program itself is wrong.
     Panicked,
-    /// The user interrupted the run; what was recorded is on disk.
+    /// The user interrupted the run; its rows are on disk.
     Interrupted,
 }
 
@@ -85,7 +85,7 @@ Exit codes:
     2  wrong use of the command
     3  the input is invalid: system file, FMU description, CSV
     4  an FMU could not be loaded: no binary for this platform, missing library, wrong GUID
-    5  an FMU crashed, hung or ended the process; what was recorded until then is kept
+    5  an FMU crashed, hung or ended the process; the rows until then are kept
     6  a check that was asked for failed, or the coupling diverges
   101  an error of gyrator itself
-  130  interrupted; what was recorded is on disk";
+  130  interrupted; the rows until then are on disk";

@@ -1,4 +1,4 @@
-//! Ctrl-C, and the signals that ask a program to end: what was recorded is kept.
+//! Ctrl-C, and the signals that ask a program to end: the recorded rows are kept.
 
 use std::sync::Arc;
 use std::sync::OnceLock;

@@ -154,7 +154,7 @@ pub(crate) fn remove_earlier(path: &Path) {
     }
 }
 
-/// Whether a file may be a page: what is none may be an input that was not read yet.
+/// Whether a file may be a page: a file that is none may be an input that was not read yet.
 fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map(|file| file.take(DOCTYPE.len() as u64));

@@ -88,7 +88,7 @@ pub(crate) struct Summary<'a> {
     stop_reason: &'static str,
     /// The fault, or the limit that was exceeded.
     stop_detail: Option<Cow<'a, str>>,
-    /// How far the coupling bends the result.
+    /// How far the coupling changes the result.
     verdict: Option<Verdict>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,

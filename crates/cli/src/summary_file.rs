@@ -47,7 +47,7 @@ pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure
     write().map_err(|error| Failure::not_written(format!("the summary {}", path.display()), &error))
 }
 
-/// Whether a file may be a summary: what is none may be an input that was not read yet.
+/// Whether a file may be a summary: a file that is none may be an input that was not read yet.
 fn is_summary(path: &Path) -> bool {
     let mut first = [0];
     let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));

@@ -48,7 +48,7 @@ thread_local! {
     static FILE: RefCell<Option<NamedTempFile>> = const { RefCell::new(None) };
 }
 
-/// An FMU as an archive. What is accepted is unpacked.
+/// An FMU as an archive, which is unpacked where it is accepted.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.
@@ -121,7 +121,7 @@ fn use_description(description: &ModelDescription) {
     let _ = description.input_derivative_order();
 }
 
-/// A system file. What is accepted can be written, and reads the same again.
+/// A system file; one that is accepted can be written, and reads the same again.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.

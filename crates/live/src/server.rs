@@ -92,7 +92,7 @@ impl Listener {
         self
     }
 
-    /// The address of the page. Who knows it may see and command the run.
+    /// The address of the page. Everyone with this address may see and command the run.
     pub fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {

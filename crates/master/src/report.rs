@@ -129,7 +129,7 @@ pub struct BondReport {
     pub stale_energy: Option<f64>,
     /// W_stale plus the correction's own energy, J; `None` where D is not known.
     pub net_energy_error: Option<f64>,
-    /// How far the coupling at this bond bends the result.
+    /// How far the coupling at this bond changes the result.
     pub verdict: Verdict,
     /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` where it is not
     /// known.
@@ -226,7 +226,7 @@ pub struct Report {
     pub step_control: &'static str,
     /// The components, in the order of their names.
     pub components: Vec<ComponentReport>,
-    /// How far the coupling bends the result.
+    /// How far the coupling changes the result.
     pub verdict: Verdict,
     /// The greatest error of a signal by the coupling, relative to its range, as root of the mean square; estimated
     /// from this run alone, and within a factor 3 in four of five systems. `None` where it is not known.

@@ -1,4 +1,4 @@
-//! The verdict on a run or a bond: how far the coupling bends the result.
+//! The verdict on a run or a bond: how far the coupling changes the result.
 
 use std::fmt;
 

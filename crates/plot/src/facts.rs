@@ -19,7 +19,7 @@ pub enum BadSummary {
 /// Facts about a run that its rows do not say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
-    /// How far the coupling bends the result.
+    /// How far the coupling changes the result.
     pub verdict: Option<String>,
     /// The greatest error of each signal, where error bars were asked for.
     pub errors: BTreeMap<String, f64>,

@@ -1,4 +1,4 @@
-//! A file whose descriptor may have been closed by somebody else in the process.
+//! A file whose descriptor may have been closed by other code in the process.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};

@@ -328,7 +328,7 @@ impl PartFile {
     }
 }
 
-/// After the name of a file that is not whole, and has no rows that anybody could read.
+/// After the name of a file that is not whole, and has no rows that can be read.
 const UNFINISHED: &str = ".new";
 
 /// Writes a file that is whole or, where that fails, is not changed: under its name with `.new` after

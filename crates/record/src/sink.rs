@@ -179,7 +179,7 @@ pub trait RowSink: Send {
     }
 
     /// Adds columns of reals to the rows that were accepted, after their other columns, before
-    /// [`finish`](Self::finish): a list of one value a row for each. What the rows have already stays as it is, bit
+    /// [`finish`](Self::finish): a list of one value a row for each. The cells that the rows have already stay as they are, bit
     /// for bit. False where rows cannot be changed any more, as in a pipe.
     ///
     /// # Errors

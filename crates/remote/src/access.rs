@@ -292,7 +292,7 @@ fn authority(folder: &Path) -> Result<(Issuer<'static, KeyPair>, String), Access
         }
     };
     let mut params = CertificateParams::default();
-    // A name of its own, by which others are told apart.
+    // A name of its own, by which others are distinguished.
     let digest = sha2::Sha256::digest(key.public_key_raw());
     let name = format!("gyrator serve {}", crate::hexadecimal(&digest[..4]));
     params.distinguished_name.push(DnType::CommonName, name);

@@ -60,7 +60,7 @@ pub(crate) fn start_values(
     found
 }
 
-/// Values that were applied so far; what comes later counts more.
+/// Values that were applied so far; later ones count more.
 struct Applied<'n, 'd> {
     net: &'n Net<'d>,
     /// Names of the parameter sets that are applied; all where there are none.

@@ -201,7 +201,7 @@ fn part(
         part: header.part,
         state,
         total,
-        // A journal that somebody has put together may have rows of other parts.
+        // A journal that was put together by hand may have rows of other parts.
         done: rows.len().min(total),
         failed: Tally::of(&header.columns, rows).failed(),
         writer: contents.writer.clone(),

@@ -54,7 +54,7 @@ pub(crate) struct TrialOutcome {
     pub(crate) metrics: Vec<Option<f64>>,
     /// One a variable whose error is estimated; empty for a run that failed.
     pub(crate) error_bars: Vec<ErrorBar>,
-    /// How far the coupling bends the result: by the error bars where there are some.
+    /// How far the coupling changes the result: by the error bars where there are some.
     pub(crate) verdict: Option<Verdict>,
     /// The cells of each bond; empty for a run that did not start.
     pub(crate) bonds: Vec<Vec<Cell>>,

@@ -65,7 +65,7 @@ impl Source {
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Byte range in [`Source::text`]; `0..0` where the value was not written by anybody.
+    /// Byte range in [`Source::text`]; `0..0` where the value stands in no file.
     pub span: Range<usize>,
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Severity {
 /// list only the first are shown, and how many follow.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More than anybody reads; each one costs a walk through the text.
+        /// Longer lists are not read, and each problem costs a walk through the text.
         const SHOWN: usize = 100;
         for (index, problem) in self.list.iter().take(SHOWN).enumerate() {
             if index > 0 {

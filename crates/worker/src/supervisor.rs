@@ -294,7 +294,7 @@ pub struct Supervised {
 
 impl Supervised {
     /// Calls `take` with the [connection](Worker::connect) that the worker makes, if it makes one, on the thread that
-    /// [waits](Self::wait). What comes over it may come from an FMU.
+    /// [waits](Self::wait). Its messages may come from an FMU.
     #[must_use]
     pub fn on_connection(mut self, take: impl FnOnce(UnixStream) + 'static) -> Self {
         self.connected = Some(Box::new(take));

@@ -1,4 +1,4 @@
-//! Costs of a step by slope: of a long run less those of a short one, over the steps between them. What a run costs before
+//! Costs of a step by slope: of a long run less those of a short one, over the steps between them. The cost of a run before
 //! its first step and after its last drops out.
 
 use super::meter::Meter;

@@ -16,7 +16,7 @@ pub struct RunEnd {
     pub stop_detail: Option<String>,
     /// The last communication point, s.
     pub stop_time: Option<f64>,
-    /// How far the coupling bends the result.
+    /// How far the coupling changes the result.
     pub verdict: Option<Verdict>,
     /// The energy that the coupling made at all power bonds together, integrated, where it had the greatest magnitude, J.
     pub peak_residual_energy_integrated: Option<f64>,
@@ -39,7 +39,7 @@ pub struct BondEnd {
     pub peak_residual_energy_integrated: Option<f64>,
     /// Time of it, s.
     pub peak_residual_energy_integrated_time: Option<f64>,
-    /// How far the coupling at this bond bends the result.
+    /// How far the coupling at this bond changes the result.
     pub verdict: Option<Verdict>,
 }
 

@@ -15,7 +15,7 @@ pub enum EnergyLimit {
     /// In J.
     Joules(f64),
     /// Relative to the range of the energy that went over the bond in the whole run, or to the sum of the ranges of
-    /// all power bonds: what goes there and back again counts once.
+    /// all power bonds: energy that goes there and back again counts once.
     Relative(f64),
 }
 

@@ -107,7 +107,7 @@ fn measure_energy(
     Ok(())
 }
 
-/// Somebody else's FMUs: velocity-force coupling with p2 at 1 ms, beside a step a tenth as long.
+/// FMUs of another maker: velocity-force coupling with p2 at 1 ms, beside a step a tenth as long.
 pub(crate) fn measure_foreign(
     pool: &FmuPool<'_>,
     crane: Crane,

@@ -296,8 +296,8 @@ fn gain(state: &mut SystemState, gains: &[Option<Gains>], answer: &Answer) -> Op
             let inputs = description.feedthrough.get(&variable)?;
             let is_told = description.capabilities.directional_derivatives
                 && inputs.contains(&state.graph.inputs[answer.input].variable);
-            let told = is_told.then(|| by_unit(state, component, answer.output, answer.input));
-            told?.ok()?
+            let declared = is_told.then(|| by_unit(state, component, answer.output, answer.input));
+            declared?.ok()?
         }
     };
     let least = ROUNDING * state.signals.reals[answer.output].abs();

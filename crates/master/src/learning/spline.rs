@@ -23,8 +23,8 @@ fn slope(pair: &[(f64, f64)]) -> f64 {
 /// The cubic spline whose third derivative has no jump at the second and the last but one point
 /// ("not a knot"): it needs no derivatives at the ends and is exact for cubics.
 fn cubic(points: &[(f64, f64)]) -> Vec<Curve> {
-    let bends = second_derivatives(points);
-    let pairs = points.windows(2).zip(bends.windows(2));
+    let curvatures = second_derivatives(points);
+    let pairs = points.windows(2).zip(curvatures.windows(2));
     pairs
         .map(|(pair, bend)| {
             let length = pair[1].0 - pair[0].0;
@@ -44,7 +44,7 @@ fn second_derivatives(points: &[(f64, f64)]) -> Vec<f64> {
     let length = |interval: usize| points[interval + 1].0 - points[interval].0;
     let slope = |interval: usize| slope(&points[interval..interval + 2]);
     let (first_ratio, last_ratio) = (length(0) / length(1), length(last - 1) / length(last - 2));
-    let mut bends = vec![0.0; points.len()];
+    let mut curvatures = vec![0.0; points.len()];
     let mut upper = vec![0.0; points.len()];
     for inner in 1..last {
         let (before, after) = (length(inner - 1), length(inner));
@@ -61,14 +61,16 @@ fn second_derivatives(points: &[(f64, f64)]) -> Vec<f64> {
         }
         let pivot = diagonal - low * upper[inner - 1];
         upper[inner] = high / pivot;
-        bends[inner] = (6.0 * (slope(inner) - slope(inner - 1)) - low * bends[inner - 1]) / pivot;
+        curvatures[inner] =
+            (6.0 * (slope(inner) - slope(inner - 1)) - low * curvatures[inner - 1]) / pivot;
     }
     for inner in (1..last - 1).rev() {
-        bends[inner] -= upper[inner] * bends[inner + 1];
+        curvatures[inner] -= upper[inner] * curvatures[inner + 1];
     }
-    bends[0] = bends[1] - first_ratio * (bends[2] - bends[1]);
-    bends[last] = bends[last - 1] + last_ratio * (bends[last - 1] - bends[last - 2]);
-    bends
+    curvatures[0] = curvatures[1] - first_ratio * (curvatures[2] - curvatures[1]);
+    curvatures[last] =
+        curvatures[last - 1] + last_ratio * (curvatures[last - 1] - curvatures[last - 2]);
+    curvatures
 }
 
 #[cfg(test)]

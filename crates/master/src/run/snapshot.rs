@@ -90,7 +90,7 @@ impl Run {
         })
     }
 
-    /// Goes back to a saved state of this run, which stays valid. What observers have seen since then stays with them:
+    /// Goes back to a saved state of this run, which stays valid. Observers keep the points that they have seen since then:
     /// a recorder appends the rows that follow.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
 
-/// Rows of a block: what the processor's caches hold of a few columns.
+/// Rows of a block: of a few columns, the processor's caches hold as many.
 const ROWS: usize = 1 << 14;
 
 /// One column of the file.

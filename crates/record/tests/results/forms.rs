@@ -213,7 +213,7 @@ fn of_pandas(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// LZ4 is what pandas compresses with unless it is told otherwise.
+/// LZ4 is what pandas compresses with by default.
 #[test]
 fn feather_files_of_pandas_are_read() {
     let table = read_table(&of_pandas("plain.feather")).unwrap();

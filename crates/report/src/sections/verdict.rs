@@ -70,9 +70,9 @@ pub(super) fn verdict(summary: &Value) -> String {
         };
     }
     let meaning = match word {
-        "small" => "the coupling bends no signal by 1 % of its range",
-        "visible" => "the coupling bends a signal by 1 to 10 % of its range",
-        "dominating" => "the coupling bends a signal by more than 10 % of its range",
+        "small" => "the coupling changes no signal by 1 % of its range",
+        "visible" => "the coupling changes a signal by 1 to 10 % of its range",
+        "dominating" => "the coupling changes a signal by more than 10 % of its range",
         "diverging" => "the error of the coupling grows without end",
         "cannot-tell" if by_bars => "the runs at other macro-steps do not show it",
         "cannot-tell" => "the run holds too little to judge it",

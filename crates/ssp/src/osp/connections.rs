@@ -267,7 +267,7 @@ fn add_bonds(system: &mut SystemFile, halves: Vec<Half>, reader: &mut Reader<'_>
         }
         if is_guessed {
             let message = format!(
-                "no unit tells the effort of the power bond `{}`: `{}` is taken for it; if it is the flow, \
+                "units of measure do not show the effort of the power bond `{}`: `{}` is taken for it; if it is the flow, \
                  all energies of the bond have the other sign",
                 name.value, effort.from.value
             );

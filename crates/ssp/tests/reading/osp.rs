@@ -263,7 +263,9 @@ fn an_effort_that_no_unit_tells_is_a_warning() {
         panic!("{warnings:?}")
     };
     assert!(
-        warning.contains("no unit tells the effort of the power bond `port`: `mass.v` is taken"),
+        warning.contains(
+            "units of measure do not show the effort of the power bond `port`: `mass.v` is taken"
+        ),
         "{warning}"
     );
 }

@@ -107,7 +107,7 @@ impl Reference {
     }
 
     /// The results that the FMU itself brings for its default experiment, by the manifest of
-    /// FMI-LS-REF; what is wrong with them as findings of rule V-53.
+    /// FMI-LS-REF; errors in them as findings of rule V-53.
     #[must_use]
     pub fn within(subject: &Subject) -> (Vec<Self>, Vec<Finding>) {
         let (mut references, mut findings) = (Vec::new(), Vec::new());

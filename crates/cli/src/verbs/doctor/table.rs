@@ -8,7 +8,7 @@ use crate::numbers::short;
 /// Candidates that are shown, the best ones; JSON has all.
 const SHOWN: usize = 12;
 
-/// Greatest relative error that is shown: what is larger explodes, and its size says nothing.
+/// Greatest relative error that is shown: the size of a larger one, which grows without end, says nothing.
 const MOST_SHOWN: f64 = 100.0;
 
 /// All findings.
@@ -101,7 +101,7 @@ fn error(diagnosis: &Diagnosis) -> String {
     match accuracy.step_for(wanted, diagnosis.step_size) {
         Some(step) => text.push_str(&format!("; {} at {} s", percent(wanted), number(step))),
         None if error > wanted => text.push_str(&format!(
-            "; {} at no macro-step that can be told from these",
+            "; {} at a macro-step that these runs do not show",
             percent(wanted)
         )),
         None => {}

@@ -38,7 +38,7 @@ pub(super) fn render(bonds: &[Suggestion]) -> String {
         return "# no connection suggests a power bond that is not there\n".to_owned();
     }
     let mut text = String::from(
-        "# No unit tells which way the FMUs count the effort: set `sense = -1` where the power is −effort · flow\n",
+        "# Units of measure do not show the sign of the effort: set `sense = -1` where the power is −effort · flow\n",
     );
     for bond in bonds {
         let source = match bond.evidence {
