@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::html::Cell;
+use crate::html::{Cell, Table};
 
 /// The text of a key; empty where there is none.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -33,6 +33,11 @@ pub(crate) fn code(value: &Value, key: &str) -> Cell {
     Cell::Code(written(&value[key]))
 }
 
+/// The text of a key, or its value as the summary writes it.
+pub(crate) fn plain(value: &Value, key: &str) -> Cell {
+    Cell::Text(written(&value[key]))
+}
+
 /// The verdict of a key.
 pub(crate) fn verdict(value: &Value, key: &str) -> Cell {
     Cell::Mark(text(value, key).to_owned())
@@ -41,6 +46,22 @@ pub(crate) fn verdict(value: &Value, key: &str) -> Cell {
 /// A number of a key.
 pub(crate) fn number(value: &Value, key: &str) -> Option<f64> {
     value[key].as_f64()
+}
+
+/// A column of a table: its heading, and the kind and the key of its cells.
+pub(crate) type Column<'a> = (&'a str, fn(&Value, &str) -> Cell, &'a str);
+
+/// A table with a row for each value; nothing where there is none.
+pub(crate) fn table<'v>(
+    rows: impl IntoIterator<Item = &'v Value>,
+    columns: &[Column<'_>],
+) -> String {
+    let headings: Vec<&str> = columns.iter().map(|(heading, ..)| *heading).collect();
+    let mut table = Table::new(&headings);
+    for row in rows {
+        table.row(columns.iter().map(|(_, cell, key)| cell(row, key)));
+    }
+    table.html()
 }
 
 /// A key as words.

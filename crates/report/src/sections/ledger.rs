@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
-use crate::facts::{code, figure, list, number, text, verdict, words, written};
+use crate::facts::{Column, code, figure, list, number, table, text, verdict, words, written};
 use crate::html::{Cell, Table, escape, paragraph};
 
-/// Figures of a bond that stand in the first table, with its headings.
-const OVERVIEW: [(&str, &str); 5] = [
-    ("transferred_energy", "transferred, J"),
-    ("residual_energy", "residual, J"),
-    ("residual_energy_abs", "|residual|, J"),
-    ("max_residual_power", "peak residual power, W"),
-    ("stale_energy", "by staleness, J"),
+/// The first table of the bonds.
+const OVERVIEW: [Column<'_>; 7] = [
+    ("bond", named, "name"),
+    ("verdict, by the run alone", verdict, "verdict"),
+    ("transferred, J", figure, "transferred_energy"),
+    ("residual, J", figure, "residual_energy"),
+    ("|residual|, J", figure, "residual_energy_abs"),
+    ("peak residual power, W", figure, "max_residual_power"),
+    ("by staleness, J", figure, "stale_energy"),
 ];
 
 /// The energies of each bond.
@@ -20,19 +22,11 @@ pub(super) fn ledger(summary: &Value) -> String {
     if bonds.is_empty() {
         return String::new();
     }
-    let mut headings = vec!["bond", "verdict, by the run alone"];
-    headings.extend(OVERVIEW.iter().map(|(_, heading)| *heading));
-    let mut table = Table::new(&headings);
-    for bond in bonds {
-        let mut cells = vec![named(bond), verdict(bond, "verdict")];
-        cells.extend(OVERVIEW.iter().map(|(key, _)| figure(bond, key)));
-        table.row(cells);
-    }
     let mut html = paragraph(
         "Residual is the energy that the receivers got more than the givers gave: positive where the coupling makes \
          energy. Transferred goes from end a to end b.",
     );
-    html.push_str(&table.html());
+    html.push_str(&table(bonds, &OVERVIEW));
     let peak = written(&summary["peak_residual_energy_integrated"]);
     if !peak.is_empty() {
         let time = written(&summary["peak_residual_energy_integrated_time"]);
@@ -45,47 +39,39 @@ pub(super) fn ledger(summary: &Value) -> String {
     html + &alarms(bonds)
 }
 
-fn named(bond: &Value) -> Cell {
+fn named(bond: &Value, key: &str) -> Cell {
     let generalised = if bond["is_power"] == false {
         " (generalised)"
     } else {
         ""
     };
-    Cell::Code(text(bond, "name").to_owned() + generalised)
+    Cell::Code(text(bond, key).to_owned() + generalised)
 }
 
 /// The corrections in force, with their effects.
 fn corrections(bonds: &[Value]) -> String {
-    let mut table = Table::new(&[
-        "bond",
-        "correction",
-        "corrected, J",
-        "effect",
-        "share that would have been right",
-    ]);
-    for bond in bonds
-        .iter()
-        .filter(|bond| !matches!(text(bond, "correction"), "" | "off"))
-    {
-        table.row([
-            named(bond),
-            Cell::Text(correction(bond)),
-            figure(bond, "correction_energy"),
-            verdict(bond, "correction_verdict"),
-            figure(bond, "hindsight_mu"),
-        ]);
-    }
-    table.html()
+    let corrected = bonds.iter();
+    let corrected = corrected.filter(|bond| !matches!(text(bond, "correction"), "" | "off"));
+    table(
+        corrected,
+        &[
+            ("bond", named, "name"),
+            ("correction", correction, "correction"),
+            ("corrected, J", figure, "correction_energy"),
+            ("effect", verdict, "correction_verdict"),
+            ("share that would have been right", figure, "hindsight_mu"),
+        ],
+    )
 }
 
 /// The correction, with its parameters.
-fn correction(bond: &Value) -> String {
+fn correction(bond: &Value, key: &str) -> Cell {
     let parameters = bond["correction_parameters"].as_object();
     let parameters = parameters.into_iter().flatten();
     let parameters: Vec<String> = parameters
         .map(|(name, value)| format!("{name} = {}", written(value)))
         .collect();
-    [text(bond, "correction"), &parameters.join(", ")].join(" ")
+    Cell::Text([text(bond, key), &parameters.join(", ")].join(" "))
 }
 
 /// Every figure of each bond that is not in the first table.
@@ -93,7 +79,7 @@ fn all_figures(bonds: &[Value]) -> String {
     let mut table = Table::new(&["bond", "figure", "value", "unit"]);
     for bond in bonds {
         for (key, value) in bond.as_object().into_iter().flatten() {
-            let is_shown = OVERVIEW.iter().any(|(shown, _)| shown == key);
+            let is_shown = OVERVIEW.iter().any(|(.., shown)| shown == key);
             if value.is_number() && !is_shown {
                 table.row([
                     code(bond, "name"),
@@ -148,25 +134,17 @@ pub(super) fn connections(summary: &Value) -> String {
     let mut connections: Vec<&Value> = list(summary, "connections").iter().collect();
     let defect = |connection: &Value| number(connection, "relative_defect").unwrap_or(0.0);
     connections.sort_by(|one, other| defect(other).total_cmp(&defect(one)));
-    let mut table = Table::new(&[
-        "from",
-        "to",
-        "relative defect",
-        "defect, RMS",
-        "greatest defect",
-        "range",
-    ]);
-    for connection in connections {
-        table.row([
-            code(connection, "from"),
-            code(connection, "to"),
-            figure(connection, "relative_defect"),
-            figure(connection, "defect_rms"),
-            figure(connection, "defect_max"),
-            figure(connection, "range"),
-        ]);
-    }
-    let table = table.html();
+    let table = table(
+        connections,
+        &[
+            ("from", code, "from"),
+            ("to", code, "to"),
+            ("relative defect", figure, "relative_defect"),
+            ("defect, RMS", figure, "defect_rms"),
+            ("greatest defect", figure, "defect_max"),
+            ("range", figure, "range"),
+        ],
+    );
     if table.is_empty() {
         return table;
     }

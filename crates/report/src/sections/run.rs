@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::facts::{code, figure, list, text, written};
+use crate::facts::{code, figure, list, plain, table, text, written};
 use crate::html::{Cell, Table, pairs, paragraph};
 
 /// The system and the settings of its coupling.
 pub(super) fn run(summary: &Value) -> String {
-    let of = |key| Cell::Text(written(&summary[key]));
-    let seconds = |key| Cell::Figure(written(&summary[key]));
+    let of = |key| plain(summary, key);
+    let seconds = |key| figure(summary, key);
     let rows = [
         ("system", code(summary, "system")),
         ("gyrator", of("gyrator")),
@@ -95,70 +95,59 @@ fn setting(value: &Value) -> String {
 
 /// The components with their steps and exchange modes.
 pub(super) fn components(summary: &Value) -> String {
-    let mut table = Table::new(&[
-        "component",
-        "communication step, s",
-        "exchange",
-        "received from bonds, J",
-        "given to bonds, J",
-        "net, J",
-    ]);
+    let components = list(summary, "components");
+    let mut html = table(
+        components,
+        &[
+            ("component", code, "name"),
+            ("communication step, s", figure, "step_size"),
+            ("exchange", plain, "exchange"),
+            ("received from bonds, J", figure, "received_energy"),
+            ("given to bonds, J", figure, "given_energy"),
+            ("net, J", figure, "net_energy"),
+        ],
+    );
     let mut hidden = Vec::new();
-    for component in list(summary, "components") {
-        table.row([
-            code(component, "name"),
-            figure(component, "step_size"),
-            Cell::Text(text(component, "exchange").to_owned()),
-            figure(component, "received_energy"),
-            figure(component, "given_energy"),
-            figure(component, "net_energy"),
-        ]);
+    for component in components {
         let pairs = list(component, "feedthrough_in_steps").iter();
         hidden.extend(
             pairs.map(|pair| format!("{} follows {}", text(pair, "output"), text(pair, "input"))),
         );
     }
-    let mut html = table.html();
     if !hidden.is_empty() {
         let found = hidden.join("; ");
         html.push_str(&paragraph(&format!(
             "Direct feed-through that shows in steps only: {found}."
         )));
     }
-    let mut table = Table::new(&[
-        "interface model",
-        "component",
-        "fast components",
-        "exchange step, s",
-        "order",
-        "force",
-        "inputs",
-    ]);
-    for model in list(summary, "interface_models") {
-        let fast: Vec<String> = list(model, "fast_components").iter().map(written).collect();
-        table.row([
-            code(model, "name"),
-            code(model, "component"),
-            Cell::Code(fast.join(", ")),
-            figure(model, "exchange_step"),
-            Cell::Text(written(&model["order"])),
-            Cell::Text(written(&model["force"])),
-            Cell::Text(written(&model["inputs"])),
-        ]);
-    }
-    html + &table.html()
+    html + &table(
+        list(summary, "interface_models"),
+        &[
+            ("interface model", code, "name"),
+            ("component", code, "component"),
+            ("fast components", names, "fast_components"),
+            ("exchange step, s", figure, "exchange_step"),
+            ("order", plain, "order"),
+            ("force", plain, "force"),
+            ("inputs", plain, "inputs"),
+        ],
+    )
+}
+
+fn names(value: &Value, key: &str) -> Cell {
+    let names: Vec<String> = list(value, key).iter().map(written).collect();
+    Cell::Code(names.join(", "))
 }
 
 /// The actions of a scenario.
 pub(super) fn actions(summary: &Value) -> String {
-    let mut table = Table::new(&["time, s", "action", "", "variable"]);
-    for action in list(summary, "actions") {
-        table.row([
-            figure(action, "time"),
-            Cell::Text(text(action, "action").to_owned()),
-            Cell::Text(text(action, "event").to_owned()),
-            code(action, "variable"),
-        ]);
-    }
-    table.html()
+    table(
+        list(summary, "actions"),
+        &[
+            ("time, s", figure, "time"),
+            ("action", plain, "action"),
+            ("", plain, "event"),
+            ("variable", code, "variable"),
+        ],
+    )
 }

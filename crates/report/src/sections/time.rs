@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::facts::{code, figure, list, number, text, words, written};
+use crate::facts::{self, code, figure, list, number, text, words, written};
 use crate::html::{Cell, Table, pairs};
 
 /// The phases of a run, in their order.
@@ -132,23 +132,26 @@ fn by_component(summary: &Value) -> String {
         let name = Cell::Text("outside of FMUs, at least".to_owned());
         table.row([name, seconds(stepping - of_all), share, bar]);
     }
-    let mut operations = Table::new(&["FMU of", "operation", "calls", "s", "µs a call"]);
-    for call in calls {
-        let count = number(call, "calls").unwrap_or_default();
-        let each = 1e6 * number(call, "seconds").unwrap_or_default() / count.max(1.0);
-        operations.row([
-            code(call, "component"),
-            code(call, "operation"),
-            figure(call, "calls"),
-            figure(call, "seconds"),
-            Cell::Figure(format!("{each:.3}")),
-        ]);
-    }
+    let operations = facts::table(
+        calls,
+        &[
+            ("FMU of", code, "component"),
+            ("operation", code, "operation"),
+            ("calls", figure, "calls"),
+            ("s", figure, "seconds"),
+            ("µs a call", microseconds_a_call, "seconds"),
+        ],
+    );
     format!(
-        "{}<details><summary>Calls by operation</summary>\n{}</details>\n",
-        table.html(),
-        operations.html()
+        "{}<details><summary>Calls by operation</summary>\n{operations}</details>\n",
+        table.html()
     )
+}
+
+fn microseconds_a_call(calls: &Value, key: &str) -> Cell {
+    let count = number(calls, "calls").unwrap_or_default();
+    let each = 1e6 * number(calls, key).unwrap_or_default() / count.max(1.0);
+    Cell::Figure(format!("{each:.3}"))
 }
 
 /// How well the run has kept step with the clock.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::facts::{code, figure, list, number, text, verdict as mark_of, written};
-use crate::html::{Cell, Table, escape, mark, paragraph};
+use crate::facts::{code, figure, list, number, plain, table, text, verdict as mark_of, written};
+use crate::html::{escape, mark, paragraph};
 
 /// The fault of a run that did not come to its end.
 pub(super) fn fault(summary: &Value) -> String {
@@ -112,42 +112,31 @@ fn source(summary: &Value, by_bars: bool) -> String {
 
 /// The estimated errors of the signals.
 pub(super) fn error_bars(summary: &Value) -> String {
-    let bars = list(summary, "error_bars");
-    let mut table = Table::new(&[
-        "signal",
-        "verdict",
-        "error, RMS",
-        "greatest error",
-        "order",
-        "macro-step for the wanted error, s",
-        "remark",
-    ]);
-    for bar in bars {
-        table.row([
-            code(bar, "variable"),
-            mark_of(bar, "verdict"),
-            figure(bar, "error"),
-            figure(bar, "max_error"),
-            figure(bar, "order"),
-            figure(bar, "step_for"),
-            Cell::Text(text(bar, "reason").to_owned()),
-        ]);
-    }
-    table.html()
+    table(
+        list(summary, "error_bars"),
+        &[
+            ("signal", code, "variable"),
+            ("verdict", mark_of, "verdict"),
+            ("error, RMS", figure, "error"),
+            ("greatest error", figure, "max_error"),
+            ("order", figure, "order"),
+            ("macro-step for the wanted error, s", figure, "step_for"),
+            ("remark", plain, "reason"),
+        ],
+    )
 }
 
 /// The outcomes of the checks.
 pub(super) fn checks(summary: &Value) -> String {
-    let mut table = Table::new(&["check", "of", "outcome", "worst value", "time, s", "remark"]);
-    for check in list(summary, "checks") {
-        table.row([
-            Cell::Text(text(check, "name").to_owned()),
-            code(check, "subject"),
-            mark_of(check, "outcome"),
-            figure(check, "value"),
-            figure(check, "time"),
-            Cell::Text(text(check, "message").to_owned()),
-        ]);
-    }
-    table.html()
+    table(
+        list(summary, "checks"),
+        &[
+            ("check", plain, "name"),
+            ("of", code, "subject"),
+            ("outcome", mark_of, "outcome"),
+            ("worst value", figure, "value"),
+            ("time, s", figure, "time"),
+            ("remark", plain, "message"),
+        ],
+    )
 }
