@@ -92,6 +92,15 @@ pub struct Peek {
     pub has_sources: bool,
 }
 
+impl Peek {
+    /// The folder with libraries for this machine, if the archive has one.
+    #[must_use]
+    pub fn own_platform(&self) -> Option<&'static str> {
+        let is_there = |folder: &&&str| self.platforms.iter().any(|found| found == **folder);
+        platform::FOLDERS.iter().find(is_there).copied()
+    }
+}
+
 /// An opened FMU. Clones share everything.
 ///
 /// Its files lie unpacked in a directory of their own that is removed when the last clone and the
@@ -265,9 +274,7 @@ impl Fmu {
     /// of theirs, which all instances in a process share: the system loads them once, by name.
     #[must_use]
     pub fn has_companions(&self) -> bool {
-        let platforms = &self.0.peek.platforms;
-        let is_there = |folder: &&&str| platforms.iter().any(|found| found == **folder);
-        let Some(folder) = platform::FOLDERS.iter().find(is_there) else {
+        let Some(folder) = self.0.peek.own_platform() else {
             return false;
         };
         let Ok(entries) = std::fs::read_dir(self.0.unpacked.binaries(folder)) else {
@@ -352,13 +359,11 @@ impl Fmu {
         warnings: &mut Vec<Warning>,
     ) -> Result<UnpackedBinary, LoadError> {
         let inner = &*self.0;
-        let platforms = &inner.peek.platforms;
-        let is_there = |folder: &&&str| platforms.iter().any(|found| found == **folder);
-        let Some(platform) = platform::FOLDERS.iter().find(is_there) else {
+        let Some(platform) = inner.peek.own_platform() else {
             return Err(LoadError::NoPlatform {
                 model: model.to_owned(),
                 wanted: platform::FOLDERS.iter().map(ToString::to_string).collect(),
-                available: platforms.clone(),
+                available: inner.peek.platforms.clone(),
                 has_sources: inner.peek.has_sources,
             });
         };
@@ -384,8 +389,7 @@ impl Inner {
 /// The compiler for the FMU, and what it compiles: only where there are sources and no library for this
 /// machine.
 fn to_compile(options: &OpenOptions, peek: &Peek) -> Option<(Compiler, Arc<ModelDescription>)> {
-    let is_own = |folder: &String| platform::FOLDERS.contains(&folder.as_str());
-    let is_missing = peek.has_sources && !peek.platforms.iter().any(is_own);
+    let is_missing = peek.has_sources && peek.own_platform().is_none();
     let compiler = options.compiler.clone().filter(|_| is_missing)?;
     peek.description.co_simulation.as_ref()?;
     Some((compiler, Arc::clone(&peek.description)))

@@ -51,7 +51,7 @@ struct Listed {
     entries: Vec<Word>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Word {
     name: &'static str,
     aliases: Vec<&'static str>,
@@ -129,12 +129,9 @@ fn listed_registries() -> Vec<Listed> {
 fn samplings() -> Listed {
     let word = |sampling: &&Sampling| Word {
         name: sampling.name,
-        aliases: Vec::new(),
         summary: sampling.summary,
         source: sampling.source,
-        parameters: Vec::new(),
-        needs: Vec::new(),
-        withholds: Vec::new(),
+        ..Word::default()
     };
     Listed {
         registry: "samplings",
@@ -146,12 +143,8 @@ fn samplings() -> Listed {
 fn checks() -> Listed {
     let word = |kind: &Kind| Word {
         name: kind.word,
-        aliases: Vec::new(),
         summary: kind.summary,
-        source: "",
-        parameters: Vec::new(),
-        needs: Vec::new(),
-        withholds: Vec::new(),
+        ..Word::default()
     };
     Listed {
         registry: "checks",

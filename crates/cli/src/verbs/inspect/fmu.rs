@@ -35,6 +35,8 @@ pub(super) struct Facts {
     model_exchange: bool,
     platforms: Vec<String>,
     runs_here: bool,
+    #[serde(skip)]
+    has_own_platform: bool,
     abilities: Vec<&'static str>,
     default_experiment: Experiment,
     log_categories: Vec<String>,
@@ -106,7 +108,7 @@ impl Facts {
     pub(super) fn new(path: &Path, peek: &Peek, needs: Option<NeedsFacts>) -> Self {
         let model = &*peek.description;
         let default = model.default_experiment;
-        let runs_here = peek.platforms.iter().any(|folder| is_ours(folder));
+        let has_own_platform = peek.own_platform().is_some();
         let inputs = Inputs::of(model);
         Self {
             path: path.to_owned(),
@@ -122,7 +124,8 @@ impl Facts {
             co_simulation: model.co_simulation.is_some(),
             model_exchange: model.model_exchange.is_some(),
             platforms: peek.platforms.clone(),
-            runs_here: runs_here && model.co_simulation.is_some(),
+            runs_here: has_own_platform && model.co_simulation.is_some(),
+            has_own_platform,
             abilities: model
                 .co_simulation
                 .as_ref()
@@ -224,10 +227,9 @@ impl Facts {
         } else {
             self.platforms.join(", ")
         };
-        let remark = if self.platforms.iter().any(|folder| is_ours(folder)) {
-            ""
-        } else {
-            " (none for this machine)"
+        let remark = match self.has_own_platform {
+            true => "",
+            false => " (none for this machine)",
         };
         names + remark
     }
@@ -246,23 +248,6 @@ impl Experiment {
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
-}
-
-/// Whether the binaries of this platform's folder run on this machine.
-fn is_ours(folder: &str) -> bool {
-    let bits = if cfg!(target_pointer_width = "64") {
-        "64"
-    } else {
-        "32"
-    };
-    let system = if cfg!(windows) {
-        "win"
-    } else if cfg!(target_os = "macos") {
-        "darwin"
-    } else {
-        "linux"
-    };
-    folder == format!("{system}{bits}")
 }
 
 fn abilities(claims: &CoSimulation) -> Vec<&'static str> {
