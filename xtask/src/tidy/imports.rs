@@ -4,7 +4,6 @@
 //! dependency of a manifest. Tests do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use super::{Finding, TextFile};
 
@@ -127,7 +126,7 @@ pub(super) fn packages(files: &[TextFile]) -> Graph {
 
 /// The graph in layers, from the bottom up: each node imports from lower layers only. The nodes that are
 /// left over form circles.
-pub(super) fn layers(graph: &Graph) -> (Vec<Vec<String>>, Vec<String>) {
+fn layers(graph: &Graph) -> (Vec<Vec<String>>, Vec<String>) {
     let mut left: BTreeSet<&String> = graph.keys().collect();
     let mut layers = Vec::new();
     loop {
@@ -158,28 +157,29 @@ fn circle(graph: &Graph) -> Option<Vec<String>> {
     }
 }
 
-/// The graph as text: a line a layer, the top first, and a line an arrow.
-#[cfg_attr(not(test), expect(dead_code, reason = "the test draws it"))]
-pub(super) fn draw(name: &str, graph: &Graph) -> String {
-    let (layers, left) = layers(graph);
-    let mut text = format!("{name}: {} modules\n", graph.len());
-    if !left.is_empty() {
-        let _ = writeln!(text, "  in circles: {}", left.join(", "));
-    }
-    for (level, nodes) in layers.iter().enumerate().rev() {
-        let _ = writeln!(text, "  {level:2}  {}", nodes.join(", "));
-    }
-    for (node, targets) in graph.iter().filter(|(_, targets)| !targets.is_empty()) {
-        let targets: Vec<_> = targets.iter().map(String::as_str).collect();
-        let _ = writeln!(text, "      {node} -> {}", targets.join(", "));
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
+
     use crate::tidy::{file, tracked_files};
+
+    /// The graph as text: a line a layer, the top first, and a line an arrow.
+    fn draw(name: &str, graph: &Graph) -> String {
+        let (layers, left) = layers(graph);
+        let mut text = format!("{name}: {} modules\n", graph.len());
+        if !left.is_empty() {
+            let _ = writeln!(text, "  in circles: {}", left.join(", "));
+        }
+        for (level, nodes) in layers.iter().enumerate().rev() {
+            let _ = writeln!(text, "  {level:2}  {}", nodes.join(", "));
+        }
+        for (node, targets) in graph.iter().filter(|(_, targets)| !targets.is_empty()) {
+            let targets: Vec<_> = targets.iter().map(String::as_str).collect();
+            let _ = writeln!(text, "      {node} -> {}", targets.join(", "));
+        }
+        text
+    }
 
     #[test]
     fn the_house_has_no_circle_of_imports() {
