@@ -89,10 +89,7 @@ pub(crate) fn judging(
     graph: &Graph,
     experiment: &Experiment,
 ) -> Result<Judging, Failure> {
-    let start = experiment
-        .start_time
-        .as_ref()
-        .map_or(0.0, |time| time.value);
+    let start = experiment.start();
     let stop = experiment.stop_time.as_ref().map(|time| time.value);
     Ok(Judging::new(checks, graph, start, stop)?)
 }

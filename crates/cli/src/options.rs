@@ -66,10 +66,7 @@ impl ExperimentOptions {
         };
         replace(&mut experiment.start_time, self.start_time);
         replace(&mut experiment.stop_time, self.stop_time);
-        let start = experiment
-            .start_time
-            .as_ref()
-            .map_or(0.0, |start| start.value);
+        let start = experiment.start();
         replace(
             &mut experiment.stop_time,
             self.duration.map(|duration| start + duration),

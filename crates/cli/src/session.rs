@@ -361,8 +361,7 @@ impl Session<'_> {
             Some(table) => {
                 let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
                 let inputs = table.feeding(&graph, self.single.as_deref())?;
-                let start = &self.system.experiment.start_time;
-                inputs.set_start_values(&mut system, start.as_ref().map_or(0.0, |time| time.value));
+                inputs.set_start_values(&mut system, self.system.experiment.start());
                 Some(inputs)
             }
             None => None,

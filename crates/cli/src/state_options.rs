@@ -289,10 +289,7 @@ fn check_time(
     if control.is_some_and(|control| control.name.value != "fixed") {
         return Ok(());
     }
-    let start = experiment
-        .start_time
-        .as_ref()
-        .map_or(0.0, |start| start.value);
+    let start = experiment.start();
     let point = |index: f64| start + index * step;
     let steps = (time - start) / step;
     if is_at(run.graph(), point(steps.round()), time) {

@@ -178,7 +178,6 @@ impl<'a> Summary<'a> {
         wall_clock: WallClock,
     ) -> Self {
         let experiment = &system.experiment;
-        let start = experiment.start_time.as_ref();
         let mut notes: Vec<&str> = Vec::new();
         for note in warnings.iter().chain(&report.notes) {
             if !notes.contains(&note.as_str()) {
@@ -196,7 +195,7 @@ impl<'a> Summary<'a> {
             verdict: Some(report.verdict),
             coupling_error_estimate: report.coupling_error_estimate,
             advice: report.advice.as_deref(),
-            start_time: Some(start.map_or(0.0, |time| time.value)),
+            start_time: Some(experiment.start()),
             stop_time: Some(report.stop_time),
             steps: report.steps,
             step_size: experiment.step_size.as_ref().map(|step| step.value),

@@ -111,11 +111,7 @@ pub fn examine(
 ) -> Result<Diagnosis, ExamineError> {
     let step = system.experiment.step_size.as_ref();
     let step = step.ok_or(ExamineError::NoStepSize)?.value;
-    let begin = system
-        .experiment
-        .start_time
-        .as_ref()
-        .map_or(0.0, |time| time.value);
+    let begin = system.experiment.start();
     let stop = system.experiment.stop_time.as_ref();
     let duration = stop.map(|stop| stop.value - begin);
     let mut given = system.clone();

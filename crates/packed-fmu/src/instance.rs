@@ -91,8 +91,7 @@ impl PackedSystem {
         }
         let guid = contents.guid.clone();
         let slots = Slots::new(contents).map_err(|error| in_file(&error))?;
-        let start = file.experiment.start_time.as_ref();
-        let start = start.map_or(0.0, |time| time.value);
+        let start = file.experiment.start();
         Ok(Self {
             guid,
             file,
@@ -357,8 +356,7 @@ impl Simulation for PackedSystem {
         self.run = None;
         self.is_initialized = false;
         self.slots.give(&self.fresh);
-        let start = self.file.experiment.start_time.as_ref();
-        self.time = start.map_or(0.0, |time| time.value);
+        self.time = self.file.experiment.start();
     }
 
     fn save(&mut self) -> Result<SavedSystem, Fault> {

@@ -39,10 +39,7 @@ fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
     ] {
         problems.extend(time.as_ref().and_then(|time| not_finite(key, time)));
     }
-    let start = experiment
-        .start_time
-        .as_ref()
-        .map_or(0.0, |start| start.value);
+    let start = experiment.start();
     if let Some(start) = experiment
         .start_time
         .as_ref()

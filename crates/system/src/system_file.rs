@@ -64,6 +64,12 @@ impl Experiment {
     pub const STEP_CONTROL: &'static str = "fixed";
     /// The extrapolation where nothing names one.
     pub const EXTRAPOLATION: &'static str = "auto";
+
+    /// Start time, s: 0 where the file does not say.
+    #[must_use]
+    pub fn start(&self) -> f64 {
+        self.start_time.as_ref().map_or(0.0, |start| start.value)
+    }
 }
 
 /// A word of a registry, with parameters: `"linear"`, or `{ name = "ecco", safety = 0.8 }`.

@@ -240,10 +240,7 @@ impl Resolver<'_> {
         let extrapolations = self.extrapolations();
         let corrections = self.corrections();
         let experiment = &self.file.experiment;
-        let start = experiment
-            .start_time
-            .as_ref()
-            .map_or(0.0, |time| time.value);
+        let start = experiment.start();
         let substeps = self
             .components
             .iter()

@@ -152,10 +152,7 @@ impl Facts {
         };
         let mut facts = Self {
             path: file.source.path.clone(),
-            start_time: experiment
-                .start_time
-                .as_ref()
-                .map_or(0.0, |time| time.value),
+            start_time: experiment.start(),
             stop_time: experiment.stop_time.as_ref().map(|time| time.value),
             step_size: experiment.step_size.as_ref().map(|step| step.value),
             method: word(experiment.method.as_ref(), Experiment::METHOD),
