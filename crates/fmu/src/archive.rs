@@ -83,10 +83,7 @@ impl Archive {
         limits: Limits,
         warnings: &mut Vec<Warning>,
     ) -> Result<Self, OpenError> {
-        let io = |source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = OpenError::io(path);
         let mut file = File::open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         if metadata.is_dir() {
@@ -281,10 +278,7 @@ impl Archive {
 
     /// A number of the file's content that no other content has (SHA-256, in hexadecimal).
     pub(crate) fn digest(&self) -> Result<String, OpenError> {
-        let io = |source| OpenError::Io {
-            path: self.path.clone(),
-            source,
-        };
+        let io = OpenError::io(&self.path);
         // The place in the file is shared with `zip`, which looks for its own before it reads.
         let mut file = self.file.try_clone().map_err(io)?;
         file.rewind().map_err(io)?;
@@ -304,10 +298,7 @@ impl Archive {
     }
 
     fn unpack_file(&mut self, name: &str, index: usize, target: &Path) -> Result<(), OpenError> {
-        let io = |source| OpenError::Io {
-            path: target.to_owned(),
-            source,
-        };
+        let io = OpenError::io(target);
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent).map_err(io)?;
         }

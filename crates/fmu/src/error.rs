@@ -1,7 +1,7 @@
 //! Errors of opening an FMU, loading its library and calling it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::description::XmlError;
@@ -94,6 +94,16 @@ pub enum OpenError {
         /// Place and reason.
         source: XmlError,
     },
+}
+
+impl OpenError {
+    /// An error of the system with a file or a directory.
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + Copy {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }
 
 /// An instance could not be made.
@@ -209,6 +219,16 @@ pub enum LoadError {
         /// Error of the system.
         source: std::io::Error,
     },
+}
+
+impl LoadError {
+    /// An error of the system with a file or a directory.
+    pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + Copy {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
 }
 
 fn list_or_none(names: &[String]) -> String {

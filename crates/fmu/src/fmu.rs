@@ -232,7 +232,7 @@ impl Fmu {
     /// If there is no library for this machine, or it cannot be read.
     pub fn needs(&self) -> Result<Needs, LoadError> {
         let file = self.library_file()?;
-        Needs::of(&file, &self.0.loading()).map_err(|source| LoadError::Io { path: file, source })
+        Needs::of(&file, &self.0.loading()).map_err(LoadError::io(&file))
     }
 
     /// The FMU's library for this machine, where it was unpacked or compiled.
@@ -251,10 +251,7 @@ impl Fmu {
     /// If there is no library, or the file cannot be written.
     pub fn write_with_library(&self, target: &Path) -> Result<(), LoadError> {
         let library = self.library_file()?;
-        compiling::write_with(&self.0.path, target, &library).map_err(|source| LoadError::Io {
-            path: target.to_owned(),
-            source,
-        })
+        compiling::write_with(&self.0.path, target, &library).map_err(LoadError::io(target))
     }
 
     fn co_simulation(&self, model: &str) -> Result<&CoSimulation, LoadError> {

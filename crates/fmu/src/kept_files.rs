@@ -15,11 +15,8 @@ use crate::unpacked::{Contents, is_plain};
 /// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
 /// that they are given (C-08).
 pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf>, OpenError> {
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        |source| OpenError::Io { path, source }
-    };
-    let cache = std::path::absolute(cache).map_err(io(cache))?;
+    let cache = std::path::absolute(cache).map_err(OpenError::io(cache))?;
+    let io = OpenError::io(&cache);
     if !cache.to_str().is_some_and(is_plain) {
         return Ok(None);
     }
@@ -28,9 +25,9 @@ pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf
     if kept.is_dir() {
         return Ok(Some(kept));
     }
-    std::fs::create_dir_all(&cache).map_err(io(&cache))?;
+    std::fs::create_dir_all(&cache).map_err(io)?;
     leftovers::sweep_in(&cache);
-    let new = leftovers::unlocked_directory(&cache).map_err(io(&cache))?;
+    let new = leftovers::unlocked_directory(&cache).map_err(io)?;
     let _lock = leftovers::lock(new.path());
     contents.write_to(new.path())?;
     sync(new.path());
@@ -38,11 +35,11 @@ pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf
         Ok(()) => {
             // It is not there any more, and not to be removed.
             let _ = new.keep();
-            protect(&kept).map_err(io(&kept))?;
+            protect(&kept).map_err(OpenError::io(&kept))?;
         }
         // Another run was faster.
         Err(_) if kept.is_dir() => {}
-        Err(source) => return Err(io(&kept)(source)),
+        Err(source) => return Err(OpenError::io(&kept)(source)),
     }
     Ok(Some(kept))
 }

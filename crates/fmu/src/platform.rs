@@ -44,10 +44,7 @@ pub(crate) fn library_name(
     warnings: &mut Vec<Warning>,
 ) -> Result<String, LoadError> {
     let expected = format!("{}.{}", co_simulation.model_identifier, ENDING);
-    let entries = std::fs::read_dir(folder_path).map_err(|source| LoadError::Io {
-        path: folder_path.to_owned(),
-        source,
-    })?;
+    let entries = std::fs::read_dir(folder_path).map_err(LoadError::io(folder_path))?;
     let mut found: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .collect();

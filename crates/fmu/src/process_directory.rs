@@ -41,10 +41,7 @@ impl ProcessDirectory {
         if let Some(found) = shared.upgrade().filter(|found| found.is_in(parent)) {
             return Ok(found);
         }
-        let own = OwnDirectory::new_in(parent).map_err(|source| OpenError::Io {
-            path: parent.to_owned(),
-            source,
-        })?;
+        let own = OwnDirectory::new_in(parent).map_err(OpenError::io(parent))?;
         let new = Arc::new(Self(own));
         *shared = Arc::downgrade(&new);
         Ok(new)
@@ -60,9 +57,6 @@ impl ProcessDirectory {
     pub(crate) fn directory(&self) -> Result<TempDir, OpenError> {
         let path = self.0.path();
         let made = tempfile::Builder::new().prefix("fmu-").tempdir_in(path);
-        made.map_err(|source| OpenError::Io {
-            path: path.to_owned(),
-            source,
-        })
+        made.map_err(OpenError::io(path))
     }
 }

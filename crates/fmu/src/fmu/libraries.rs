@@ -307,10 +307,8 @@ impl Fmu {
     /// Refuses libraries that would kill the process when they are loaded, also
     /// those that the FMU brings along.
     fn check(&self, model: &str, binary: &UnpackedBinary) -> Result<(), LoadError> {
-        let io = |source| LoadError::Io {
-            path: binary.path(),
-            source,
-        };
+        let path = binary.path();
+        let io = LoadError::io(&path);
         let refuse = |file: &str, reason| {
             Err(LoadError::WrongBinary {
                 model: model.to_owned(),
@@ -318,14 +316,14 @@ impl Fmu {
                 reason,
             })
         };
-        if let Err(reason) = elf_head::check_file(&binary.path()).map_err(io)? {
+        if let Err(reason) = elf_head::check_file(&path).map_err(io)? {
             return refuse(&binary.name, reason);
         }
         let broken = elf_head::broken_libraries(&binary.folder).map_err(io)?;
         if broken.is_empty() {
             return Ok(());
         }
-        let needs = Needs::of(&binary.path(), &self.0.loading()).map_err(io)?;
+        let needs = Needs::of(&path, &self.0.loading()).map_err(io)?;
         let is_needed = |file: &str| needs.libraries.iter().any(|needed| needed.name == file);
         match broken.into_iter().find(|(file, _)| is_needed(file)) {
             Some((file, reason)) => refuse(&file, reason),
