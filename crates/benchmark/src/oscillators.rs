@@ -182,7 +182,7 @@ impl Oscillators {
         self.star.states_at(&self.times())
     }
 
-    /// Symplectic Euler on the whole system: what remains of the error if the coupling has none.
+    /// Symplectic Euler on the whole system: the rest of the error if the coupling has none.
     pub(crate) fn monolithic(&self) -> Vec<Vec<f64>> {
         let step = self.macro_step();
         let mut state = self.star.start();

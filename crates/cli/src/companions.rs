@@ -1,6 +1,6 @@
 //! Runs beside a run, at other macro-steps, for its error bars.
 //!
-//! Each is a worker of its own with the same arguments: what crashes, hangs or fails there ends that companion
+//! Each is a worker of its own with the same arguments: a crash, a hang or a failure there ends that companion
 //! only. It writes its rows into the file in memory that its parent reads.
 
 use std::fs::File;

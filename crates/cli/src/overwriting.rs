@@ -8,7 +8,7 @@ use gyrator_system::SystemFile;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 
-/// A file of the command line: what it is, and where.
+/// A file of the command line: its option or its kind, and its path.
 pub(crate) type Named<'a> = (&'a str, &'a Path);
 
 /// Refuses outputs that are one of the inputs or another output: by device and inode where they are

@@ -108,7 +108,7 @@ impl Times {
     }
 }
 
-/// The closing table: what took longest first.
+/// The closing table: the longest times first.
 pub(crate) fn table(report: &ProfileReport) -> String {
     let is_in_stepping = |time: &&OperationTime| !BEFORE_STEPPING.contains(&time.operation);
     let mut times: Vec<&OperationTime> = report.operations.iter().filter(is_in_stepping).collect();

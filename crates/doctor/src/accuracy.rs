@@ -9,7 +9,7 @@ use crate::probe::Course;
 
 /// Least order that is believed: that of chaotic runs, and of events that move, is 0.
 const LEAST_ORDER: f64 = 0.4;
-/// Greatest order that is used for larger steps than those that were run: what looks better is the start of an instability.
+/// Greatest order that is used for larger steps than those that were run: a greater one is the start of an instability.
 const GREATEST_ORDER: f64 = 4.0;
 /// Order that is taken where none was observed: that of held inputs.
 const USUAL_ORDER: f64 = 1.0;

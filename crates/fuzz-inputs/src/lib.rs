@@ -1,5 +1,5 @@
 //! Properties of the readers of files from outside, whatever bytes they are given: they end,
-//! and they do not panic; what they accept can be used.
+//! and they do not panic; inputs that they accept can be used.
 //!
 //! The fuzzers in `fuzz/` call these functions with bytes of their own making; an ordinary test
 //! calls them with the seeds, and with all bytes that once made one of them fail.

@@ -1,4 +1,4 @@
-//! The events of a page: what a browser gets that comes late, and what it gets from then on.
+//! The events of a page: those that a browser gets that comes late, and those from then on.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};

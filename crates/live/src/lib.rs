@@ -1,4 +1,4 @@
-//! The live page of a run: what a browser sees while a run goes on, and what it may ask for.
+//! The live page of a run, for a browser that follows the run and sends commands.
 //!
 //! ```text
 //!  the thread that steps            threads of the run's process       the process with the server

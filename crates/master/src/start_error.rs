@@ -28,7 +28,7 @@ pub enum StartError {
     Run(#[from] RunError),
 }
 
-/// Why a state is not taken: what is wrong, and the remedy.
+/// Why a state is not taken: the error, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]

@@ -32,7 +32,7 @@ pub(crate) enum Target {
     Nonzero,
 }
 
-/// Why values cannot be converted: what follows the names of the two types, and advice.
+/// Why values cannot be converted: the text after the names of the two types, and advice.
 pub(crate) struct Misfit {
     pub(crate) reason: &'static str,
     pub(crate) help: String,

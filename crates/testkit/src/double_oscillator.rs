@@ -196,7 +196,7 @@ impl DoubleOscillator {
         states
     }
 
-    /// Symplectic Euler on the whole system: what remains of the error if the coupling has none.
+    /// Symplectic Euler on the whole system: the rest of the error if the coupling has none.
     pub fn monolithic(&self, step: f64, steps: usize) -> Vec<OscillatorState> {
         let mut states = vec![START];
         let [mut x1, mut v1, mut x2, mut v2] = START;

@@ -1,7 +1,7 @@
 //! A result file whose last rows survive the process that writes it.
 //!
 //! A sink collects rows and writes them in blocks. Each whole row is copied to shared memory as
-//! well until its block is written; what is there when the worker has died, the parent writes.
+//! well until its block is written; the parent writes the rows that are there when the worker has died.
 //!
 //! An FMU shares the worker's memory and may have written anywhere. The parent finds by itself
 //! which file it is and how long that is, and uses the notes on the rows only as far as they

@@ -171,7 +171,7 @@ const ONE_SIDED: Setup = Setup {
     exchange: "fresh",
 };
 
-/// The same three units as FMUs; what is sent to the vehicle is seen every millisecond.
+/// The same three units as FMUs; the signal to the vehicle is seen every millisecond.
 fn measure_fmus(
     roles: &RoleAssignment,
     manoeuvre: &Manoeuvre,

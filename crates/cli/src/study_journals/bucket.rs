@@ -1,6 +1,6 @@
 //! Objects of an S3-compatible store, by URLs `s3://bucket/folder/name`.
 //!
-//! Calls wait for the store; what fails for a moment is tried again for three minutes.
+//! Calls wait for the store; those that fail for a moment are tried again for three minutes.
 
 use std::time::SystemTime;
 

@@ -213,7 +213,7 @@ impl Draft {
         text
     }
 
-    /// The closing lines: what was found, and what is left to do.
+    /// The closing lines: the findings, and the work that is left.
     fn outcome(&self, target: &Path) -> String {
         let counts = [
             (self.file.components.len(), "component"),

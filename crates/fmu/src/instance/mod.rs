@@ -61,7 +61,7 @@ pub enum StepOutcome {
 /// Can be sent to another thread, but used by one at a time (C-76). Dropping it frees it.
 #[repr(C)]
 pub struct Instance {
-    // `repr(C)`: what every call needs comes first and is kept together.
+    // `repr(C)`: the fields that every call needs come first and are kept together.
     component: Component,
     state: SlaveState,
     /// Number of the next step, for the checks that not every step needs.

@@ -491,7 +491,7 @@ mod tests {
             let mut correction = begun("residual-power", &parameters, &facts);
             let (effort, flow) = corrected(correction.as_mut(), &changed());
             assert_eq!(effort, [0.0], "{corrects}");
-            // End a uses the flow: what is added there is power that it gives more.
+            // End a uses the flow: an addition there is power that it gives more.
             let power = -flow[0] * 5.0;
             assert!((power + 0.5 * 2.0).abs() < 1e-12, "{corrects} {power}");
         }

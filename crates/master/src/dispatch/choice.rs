@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(choice.usual_steps(), 0);
     }
 
-    /// A machine without a core to spare: what the times promise is not kept.
+    /// A machine without a core to spare does not keep what the times promise.
     #[test]
     fn a_promise_that_is_not_kept_is_tried_less_and_less() {
         let mut choice = Choice::new(1);

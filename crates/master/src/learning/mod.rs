@@ -6,7 +6,7 @@
 //! calls that FMI 2.0 forbids; r between communication points is a spline (own).
 //!
 //! Use it where one scenario is simulated many times.
-//! Limits: it costs a run for each iteration; what was learned belongs to one system, one
+//! Limits: it costs a run for each iteration; the feed-forward belongs to one system, one
 //! macro-step and one scenario; it may diverge, and the gain must be smaller then.
 
 mod channels;

@@ -1,4 +1,4 @@
-//! Actions on variables: what a fault, or a test, does to a value on its way to a unit.
+//! Actions on variables: effects of a fault, or a test, on a value on its way to a unit.
 //!
 //! An action holds from the first communication point that is not before its time, until the first one
 //! that is not before its end. Over a communication step it is affine in the value, and the same: an input

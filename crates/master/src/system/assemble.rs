@@ -89,7 +89,7 @@ impl FmuCache {
         }
     }
 
-    /// Loads the libraries anew from now on: what an FMU asks for after a fatal error.
+    /// Loads the libraries anew from now on, as an FMU needs it after a fatal error.
     pub fn renew(&self) {
         self.fmus
             .lock()

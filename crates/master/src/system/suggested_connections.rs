@@ -103,7 +103,7 @@ fn best(system: &System, input: &Port, variable: &Variable) -> (Option<Likeness>
     (most, equal.map(|(_, output)| output).collect())
 }
 
-/// Whether two components are instances of one FMU: what they share is no sign that they belong together.
+/// Whether two components are instances of one FMU: variables that they share are no sign that they belong together.
 fn is_twin(system: &System, one: &str, other: &str) -> bool {
     let fmu = |name: &str| {
         let mut components = system.file.components.iter();

@@ -76,7 +76,7 @@ pub enum Admission {
     PlainText(Tokens),
 }
 
-/// Receives what a host notes: who came, what was started, what was refused and why.
+/// Receives the log of a host: clients, starts, and refusals with their reasons.
 pub type Notes = Box<dyn Fn(&str) + Send + Sync>;
 
 /// Why a host does not begin.

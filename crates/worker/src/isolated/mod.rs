@@ -16,7 +16,7 @@
 //! A step is one message there and one back: the inputs, their derivatives, the step, and the reads
 //! that followed the last step. Everything else is a message of its own.
 //!
-//! Neither side trusts the other: what a process sends that an FMU has broken is an error, never a
+//! Neither side trusts the other: a message of a process that an FMU has broken is an error, never a
 //! panic ([`check_request`], [`check_reply`]).
 
 mod bytes;

@@ -74,7 +74,7 @@ impl ReadAhead {
         });
     }
 
-    /// Something is changed: what is read from now on was not read ahead.
+    /// Something is changed: values that are read from now on were not read ahead.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.answers = None;

@@ -106,7 +106,7 @@ fn logger(functions: &c::CallbackFunctions, instance_name: &str) -> Sink {
     })
 }
 
-/// A text for C; what follows a NUL is cut off.
+/// A text for C, which ends before its first NUL.
 pub(super) fn c_text(text: &str) -> CString {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);

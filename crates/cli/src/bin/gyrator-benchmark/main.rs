@@ -153,7 +153,7 @@ fn chosen(options: &Options) -> Result<Vec<Chosen>, Failure> {
         options.names.is_empty() || options.names.iter().any(|name| name == benchmark.name)
     };
     let is_asked = |benchmark: &Benchmark, case: &Case| match &options.case[..] {
-        // Neither named nor listed: what takes long is left out.
+        // Neither named nor listed: long cases are left out.
         [] => options.list || !options.names.is_empty() || !benchmark.is_long(case),
         names => names.iter().any(|name| name == case.name),
     };

@@ -1,4 +1,4 @@
-//! `gyrator inspect`: what an FMU or a system file holds.
+//! `gyrator inspect`: the contents of an FMU or a system file.
 
 mod fmu;
 mod graph;
