@@ -3,12 +3,12 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use gyrator_remote::Server;
 use gyrator_remote::access::{self, Access, AccessError, Tokens, Validity};
 use gyrator_remote::server::{Admission, ServerOptions};
+use time::OffsetDateTime;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -191,57 +191,21 @@ fn serve(folder: &Path, keys: &Path, options: &Options) -> Result<Exit, Failure>
     server.serve()
 }
 
-/// A line of the log, with the time in UTC.
+/// A line of the log, with the time in UTC as ISO 8601 has it.
 fn note(text: &str) {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let time = utc(since.unwrap_or_default());
+    let now = OffsetDateTime::now_utc();
+    let (date, hour, minute, second) = (now.date(), now.hour(), now.minute(), now.second());
     // A log without a reader ends no run.
     let _ = writeln!(
         std::io::stderr().lock(),
-        "{time} {}",
+        "{date}T{hour:02}:{minute:02}:{second:02}Z {}",
         screen::harmless(text)
     );
-}
-
-/// A time in UTC, as ISO 8601 has it. The days are those of the civil calendar (H. Hinnant, chrono-compatible low-level
-/// date algorithms, `civil_from_days`).
-fn utc(since: Duration) -> String {
-    let seconds = since.as_secs();
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Times of GNU date 9.7: `date -u -d @SECONDS +%FT%TZ`.
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_709_251_199, "2024-02-29T23:59:59Z"),
-            (1_798_761_600, "2027-01-01T00:00:00Z"),
-        ] {
-            assert_eq!(utc(Duration::from_secs(seconds)), text);
-        }
-    }
 
     #[test]
     fn a_hash_has_64_digits() {
