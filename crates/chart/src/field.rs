@@ -368,14 +368,8 @@ fn crossings(corners: &[(f64, f64, f64); 4], level: f64) -> Vec<[(f64, f64); 2]>
     }
 }
 
-fn colour(value: f64, (least, greatest): (f64, f64)) -> String {
-    let part = (value / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0);
-    let part = if part.is_finite() {
-        part.clamp(0.0, 1.0)
-    } else {
-        0.5
-    };
-    let place = part * (COLOURS.len() - 1) as f64;
+fn colour(value: f64, range: (f64, f64)) -> String {
+    let place = scale::part(value, range) * (COLOURS.len() - 1) as f64;
     let index = (place as usize).min(COLOURS.len() - 2);
     let (a, b) = (COLOURS[index], COLOURS[index + 1]);
     let mix = |a: f64, b: f64| (a + (place - index as f64) * (b - a)).round() as u8;

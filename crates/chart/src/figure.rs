@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::axis::Axis;
 use crate::paint::{Picture, fill, stroke};
-use crate::thinned_to;
+use crate::{legend_rows, thinned_to};
 
 /// Sizes, in pixels.
 const WIDTH: f64 = 960.0;
@@ -144,23 +144,12 @@ impl Figure {
 impl Panel {
     /// Indices of curves with the x of their entries, row by row; the index after the last stands for what is missing.
     fn legend(&self) -> Vec<Vec<(usize, f64)>> {
-        let mut rows = vec![Vec::new()];
-        let mut x = LEFT;
         let labels = self.curves.iter().map(|curve| &curve.label);
         let missing = (!self.missing.0.is_empty()).then_some(&self.missing.1);
-        for (index, label) in labels.chain(missing).enumerate() {
-            // No font is wider than this on average.
-            let width = 56.0 + 7.4 * label.chars().count().min(LONGEST_LABEL) as f64;
-            if x > LEFT && x + width > WIDTH - RIGHT {
-                rows.push(Vec::new());
-                x = LEFT;
-            }
-            if let Some(row) = rows.last_mut() {
-                row.push((index, x));
-            }
-            x += width;
-        }
-        rows
+        let letters = labels.chain(missing).map(|label| label.chars().count());
+        // No font is wider than this on average.
+        let widths = letters.map(|letters| 56.0 + 7.4 * letters.min(LONGEST_LABEL) as f64);
+        legend_rows(widths, (LEFT, WIDTH - RIGHT))
     }
 
     fn draw_legend(&self, picture: &mut Picture, baseline: f64) {

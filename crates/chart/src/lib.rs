@@ -281,21 +281,10 @@ impl Chart {
 
     /// Indices of lines with the x of their entries, row by row.
     fn legend(&self) -> Vec<Vec<(usize, f64)>> {
-        let mut rows = vec![Vec::new()];
-        let mut x = LEFT;
-        for (index, line) in self.lines.iter().enumerate() {
-            // No font is wider than this on average.
-            let width = 72.0 + 9.8 * line.label.chars().count() as f64;
-            if x > LEFT && x + width > WIDTH - RIGHT {
-                rows.push(Vec::new());
-                x = LEFT;
-            }
-            if let Some(row) = rows.last_mut() {
-                row.push((index, x));
-            }
-            x += width;
-        }
-        rows
+        let labels = self.lines.iter().map(|line| line.label.chars().count());
+        // No font is wider than this on average.
+        let widths = labels.map(|letters| 72.0 + 9.8 * letters as f64);
+        legend_rows(widths, (LEFT, WIDTH - RIGHT))
     }
 
     fn draw_legend(&self, svg: &mut String, legend: &[Vec<(usize, f64)>]) {
@@ -384,14 +373,31 @@ impl Chart {
     }
 }
 
+/// The entries of a legend, by their indices, with their x in rows that go from the left to the right.
+fn legend_rows(
+    widths: impl Iterator<Item = f64>,
+    (left, right): (f64, f64),
+) -> Vec<Vec<(usize, f64)>> {
+    let mut rows = vec![Vec::new()];
+    let mut x = left;
+    for (index, width) in widths.enumerate() {
+        if x > left && x + width > right {
+            rows.push(Vec::new());
+            x = left;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((index, x));
+        }
+        x += width;
+    }
+    rows
+}
+
 fn text(svg: &mut String, (x, y): (f64, f64), size: u32, attributes: &str, text: &str) {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
     let _ = writeln!(
         svg,
-        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" {attributes}>{text}</text>"
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" {attributes}>{}</text>",
+        paint::escaped(text)
     );
 }
 

@@ -60,14 +60,7 @@ fn drawn(curve: &Curve, (from, to): (f64, f64), columns: usize) -> String {
     let (width, height) = (2 * columns, 4 * LINES);
     let mut cells = vec![0_u8; columns * LINES];
     let place = |value: f64, from: f64, to: f64, count: usize| {
-        // Halves, so that no difference overflows.
-        let part = (value / 2.0 - from / 2.0) / (to / 2.0 - from / 2.0);
-        let part = if part.is_finite() {
-            part.clamp(0.0, 1.0)
-        } else {
-            0.5
-        };
-        (part * (count - 1) as f64).round() as usize
+        (scale::part(value, (from, to)) * (count - 1) as f64).round() as usize
     };
     let mut dot = |x: usize, y: usize| {
         let row = height - 1 - y;

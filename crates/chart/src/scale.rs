@@ -22,6 +22,17 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
+/// Where a value lies between two others, from 0 to 1; in the middle where that is not known.
+pub(super) fn part(value: f64, (least, greatest): (f64, f64)) -> f64 {
+    // Halves, so that no difference overflows.
+    let part = (value / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0);
+    if part.is_finite() {
+        part.clamp(0.0, 1.0)
+    } else {
+        0.5
+    }
+}
+
 /// Room above and below the curves; a range without width gets one.
 pub(super) fn with_margin((least, greatest): (f64, f64)) -> (f64, f64) {
     let width = greatest - least;
@@ -75,21 +86,20 @@ impl Scale {
     /// Whether a value has a place on the axis, or not far from its ends.
     pub(super) fn shows(&self, value: f64) -> bool {
         let margin = self.to - self.from;
-        let value = if self.is_logarithmic {
+        (self.from - margin..=self.to + margin).contains(&self.on_axis(value))
+    }
+
+    /// The value as the ends of the axis count it.
+    fn on_axis(&self, value: f64) -> f64 {
+        if self.is_logarithmic {
             value.log10()
         } else {
             value
-        };
-        (self.from - margin..=self.to + margin).contains(&value)
+        }
     }
 
     pub(super) fn pixel(&self, value: f64) -> f64 {
-        let value = if self.is_logarithmic {
-            value.log10()
-        } else {
-            value
-        };
-        let part = (value - self.from) / (self.to - self.from);
+        let part = (self.on_axis(value) - self.from) / (self.to - self.from);
         // Far outside of the picture renderers lose their way.
         (self.pixels.0 + part * (self.pixels.1 - self.pixels.0)).clamp(-1e4, 1e4)
     }
