@@ -1,7 +1,9 @@
 use gyrator::record::Recorded;
 use gyrator::{ClosureUnit, Recorder, Report, Run, RunOptions, StopReason, System, Verdict};
 
-use super::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording, RunEnd, parse};
+use super::{
+    Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording, RunEnd, parse, short,
+};
 
 /// y = t² and a counter of steps, at every 0.25 s from 0 to 4 s; exact in binary.
 fn parabola() -> System {
@@ -438,4 +440,22 @@ fn assertions_panic_with_the_worst_value() {
     Recording::new(&rows, &report)
         .assert(Check::never_below("a.y", 0.0))
         .assert([Check::reaches("a.y", 1.0), Check::never_above("a.y", 3.0)]);
+}
+
+#[test]
+fn six_digits_and_no_more() {
+    let cases = [
+        (0.0, "0"),
+        (10.0, "10"),
+        (0.001, "0.001"),
+        (-12_392.499_506, "-12392.5"),
+        (999_999.96, "1e6"),
+        (1e-7, "1e-7"),
+        (1.234_567_8e20, "1.23457e20"),
+        (0.1 + 0.2, "0.3"),
+        (f64::NAN, "NaN"),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(short(value), expected);
+    }
 }
