@@ -6,7 +6,7 @@ use gyrator::record::Selection;
 use gyrator::{Recorder, Report, Run};
 use gyrator_assess::{ErrorBar, assess};
 use gyrator_record::{Column, Decimated, Decimator, MemoryRows, Table};
-use gyrator_system::{Problem, Problems, SystemFile};
+use gyrator_system::{Problem, SystemFile};
 
 use crate::aligned::{Align, Aligned};
 use crate::companions::Companions;
@@ -58,9 +58,8 @@ impl Assessment {
         {
             let text = "error bars compare runs with fixed macro-steps";
             let problem = Problem::error("variable-macro-step", text).at(&control.name.span);
-            let list = vec![problem.help("leave `step_control` out, or run without --error-bars")];
-            let source = system.source.clone();
-            return Err(Problems { source, list }.into());
+            let help = "leave `step_control` out, or run without --error-bars";
+            return Err(system.problems(vec![problem.help(help)]).into());
         }
         let step_size = experiment
             .step_size

@@ -21,7 +21,7 @@ use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, V
 use gyrator_assess::{Checks, Judging, at_other_step};
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
-use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
+use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};
@@ -490,12 +490,8 @@ impl Session<'_> {
     }
 
     fn invalid(&self, rule: &'static str, text: &str, help: &str) -> Failure {
-        let list = vec![Problem::error(rule, text).help(help)];
-        Problems {
-            source: self.system.source.clone(),
-            list,
-        }
-        .into()
+        let problem = Problem::error(rule, text).help(help);
+        self.system.problems(vec![problem]).into()
     }
 
     /// Whether a state of the run is saved.

@@ -1,12 +1,11 @@
 //! Systems as verbs open them, in any format.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use clap::Args;
 use gyrator::system::{FmuCache, further_problems};
 use gyrator_fmu::{Limits, OpenOptions};
-use gyrator_system::{Problem, Problems, Severity, SystemFile, toml_file};
+use gyrator_system::{Problem, SystemFile, toml_file};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -63,8 +62,7 @@ pub(crate) fn read(
 /// A file with errors is read to its end, and its FMUs are opened, for all errors to be shown at once.
 fn read_toml(path: &Path, limits: Limits) -> Result<(SystemFile, Vec<Problem>), Failure> {
     let (system, mut problems) = toml_file::read_partly(path)?;
-    let is_error = |problem: &Problem| problem.severity == Severity::Error;
-    if !problems.iter().any(is_error) {
+    if !problems.iter().any(Problem::is_error) {
         return Ok((system, problems));
     }
     let cache = FmuCache::new(OpenOptions {
@@ -73,10 +71,7 @@ fn read_toml(path: &Path, limits: Limits) -> Result<(SystemFile, Vec<Problem>), 
     });
     let (errors, further) = further_problems(&system, &problems, &cache);
     problems.extend(further);
-    let problems = Problems {
-        source: Arc::clone(&system.source),
-        list: problems,
-    };
+    let problems = system.problems(problems);
     Err(Failure::of_file(&errors, &problems, &system))
 }
 

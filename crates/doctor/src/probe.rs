@@ -289,9 +289,7 @@ impl Pulse {
 fn refusal(error: &StartError) -> ProbeFailure {
     match error {
         StartError::Invalid(problems) => {
-            let errors = problems.list.iter();
-            let errors =
-                errors.filter(|problem| problem.severity == gyrator_system::Severity::Error);
+            let errors = problems.list.iter().filter(|problem| problem.is_error());
             let texts: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
             ProbeFailure::Refused(texts.join("; "))
         }

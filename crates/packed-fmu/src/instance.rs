@@ -11,7 +11,7 @@ use gyrator::graph::Graph;
 use gyrator::run::{deserialize, serialize};
 use gyrator::system::FmuCache;
 use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
-use gyrator_system::{Severity, Spanned, SystemFile, toml_file};
+use gyrator_system::{Problem, Spanned, SystemFile, toml_file};
 
 use crate::contents::{self, Contents};
 use crate::location;
@@ -85,7 +85,7 @@ impl PackedSystem {
         let fmus = FmuCache::default();
         let system = fmus.system(file.clone()).map_err(|e| e.to_string())?;
         let problems = system.check().into_iter();
-        let mut errors = problems.filter(|problem| problem.severity == Severity::Error);
+        let mut errors = problems.filter(Problem::is_error);
         if let Some(error) = errors.next() {
             return Err(error.message);
         }

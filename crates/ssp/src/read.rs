@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use gyrator_fmu::{Limits, OpenError};
 use gyrator_system::{
-    Component, Experiment, Problem, Problems, Severity, Spanned, SystemFile, check, did_you_mean,
-    toml_file,
+    Component, Experiment, Problem, Problems, Spanned, SystemFile, check, did_you_mean, toml_file,
 };
 
 use crate::connections::{connection, ways};
@@ -225,9 +224,7 @@ pub(crate) fn finish(
         for span in supplements {
             problems.extend(toml_file::supplement(&mut system, span.clone()));
         }
-        let has_errors = problems
-            .iter()
-            .any(|problem| problem.severity == Severity::Error);
+        let has_errors = problems.iter().any(Problem::is_error);
         // A finding that follows from an error says nothing new.
         if !has_errors && system.components.is_empty() {
             problems.push(Problem::error(
@@ -239,12 +236,8 @@ pub(crate) fn finish(
         }
     }
     problems.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    let is_error = |problem: &Problem| problem.severity == Severity::Error;
-    if problems.iter().any(is_error) {
-        return Err(ReadError::Problems(Problems {
-            source: system.source,
-            list: problems,
-        }));
+    if problems.iter().any(Problem::is_error) {
+        return Err(ReadError::Problems(system.problems(problems)));
     }
     Ok((system, problems))
 }

@@ -12,7 +12,7 @@ use gyrator::{Report, Run, RunError, RunOptions, StartError, StopReason, Verdict
 use gyrator_assess::{ErrorBar, at_other_step};
 use gyrator_record::Table;
 use gyrator_system::toml_file::{Setting, parse_with};
-use gyrator_system::{Problems, Severity, Source, SystemFile};
+use gyrator_system::{Problems, Source, SystemFile};
 
 use crate::bond_columns;
 use crate::cell::Cell;
@@ -345,10 +345,7 @@ fn cause(error: &RunError) -> Option<Cause> {
 
 /// The errors among some problems, on one line.
 fn errors(problems: &Problems) -> String {
-    let errors = problems
-        .list
-        .iter()
-        .filter(|problem| problem.severity == Severity::Error);
+    let errors = problems.list.iter().filter(|problem| problem.is_error());
     let line = |problem: &gyrator_system::Problem| match &problem.help {
         Some(help) => format!("{} ({help})", problem.message),
         None => problem.message.clone(),

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::problem::{Problem, Source, Spanned, did_you_mean};
+use crate::problem::{Problem, Problems, Source, Spanned, did_you_mean};
 use crate::system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, SystemFile, Unpacked,
     Value,
@@ -21,6 +21,13 @@ pub enum MissingTime {
 }
 
 impl SystemFile {
+    /// These problems, with the text of the file.
+    #[must_use]
+    pub fn problems(&self, list: Vec<Problem>) -> Problems {
+        let source = Arc::clone(&self.source);
+        Problems { source, list }
+    }
+
     /// A system without components. `path` says where it would be stored: written paths are
     /// relative to its folder, and problems name it.
     pub fn new(path: impl Into<PathBuf>) -> Self {

@@ -125,6 +125,12 @@ impl Problem {
         }
     }
 
+    /// Whether the system cannot be run with it.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
     /// The same problem, with its place. An empty range means that the place is not known.
     #[must_use]
     pub fn at(mut self, span: &Range<usize>) -> Self {

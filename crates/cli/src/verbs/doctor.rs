@@ -11,7 +11,7 @@ use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::system::FmuCache;
 use gyrator::{Registries, Run, RunOptions, StartError};
 use gyrator_doctor::{Diagnosis, ExamineError, Limits, StartRuns, examine};
-use gyrator_system::{MissingTime, Problem, Problems, SystemFile};
+use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
 use crate::exit::Exit;
@@ -187,12 +187,8 @@ fn not_examined(error: ExamineError, system: &SystemFile) -> Failure {
         ExamineError::Start(error) => Failure::not_started(error, system),
         ExamineError::NoStepSize => {
             let problem = Problem::error("no-step-size", "no macro-step is given");
-            let list = vec![problem.help(system.advice_on_missing(MissingTime::StepSize))];
-            Problems {
-                source: system.source.clone(),
-                list,
-            }
-            .into()
+            let help = system.advice_on_missing(MissingTime::StepSize);
+            system.problems(vec![problem.help(help)]).into()
         }
         error => Failure::of(Exit::Failed, &error),
     }

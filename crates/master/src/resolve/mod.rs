@@ -10,8 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_system::{
-    self as file, Choice, Experiment, MissingTime, Problem, Severity, Spanned, SystemFile,
-    did_you_mean,
+    self as file, Choice, Experiment, MissingTime, Problem, Spanned, SystemFile, did_you_mean,
 };
 
 use numbering::{bonds, generalised_bonds, number_inputs, number_outputs, signal_wires};
@@ -255,11 +254,7 @@ impl Resolver<'_> {
             );
             return None;
         };
-        if self
-            .problems
-            .iter()
-            .any(|problem| problem.severity == Severity::Error)
-        {
+        if self.problems.iter().any(Problem::is_error) {
             return None;
         }
         let (outputs, signals) = number_outputs(&mut self.components);

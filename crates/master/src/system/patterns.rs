@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use gyrator_system::{Connection, Port, Problem, Problems, Spanned, SystemFile};
+use gyrator_system::{Connection, Port, Problem, Spanned, SystemFile};
 
 use super::{FmuCache, StartError};
 use crate::unit::{Causality, UnitDescription};
@@ -34,10 +33,7 @@ pub fn expand_patterns(file: SystemFile, cache: &FmuCache) -> Result<SystemFile,
     if problems.is_empty() {
         return Ok(expanded.into_owned());
     }
-    Err(StartError::Invalid(Problems {
-        source: Arc::clone(&system.file.source),
-        list: problems,
-    }))
+    Err(StartError::Invalid(system.file.problems(problems)))
 }
 
 /// The system with a connection for each pair of variables that a pattern stands for. Descriptions

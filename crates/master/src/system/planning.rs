@@ -1,8 +1,6 @@
 //! The step plan of a system that is not started.
 
-use std::sync::Arc;
-
-use gyrator_system::{Problem, Problems};
+use gyrator_system::Problem;
 
 use super::System;
 use super::resolved::{Resolved, resolved};
@@ -53,10 +51,7 @@ pub fn drafted_plan(system: &System) -> Result<PlanText, StartError> {
         ..
     }) = resolved
     else {
-        return Err(StartError::Invalid(Problems {
-            source: Arc::clone(&system.file.source),
-            list: problems,
-        }));
+        return Err(StartError::Invalid(system.file.problems(problems)));
     };
     let extras = Extras {
         has_feed_forward: system.feed_forward.is_some(),

@@ -58,10 +58,7 @@ pub(crate) fn graph_and_steps(system: &System) -> Result<(Graph, Option<usize>),
             let steps = period.stop.map(|stop| macro_steps(&graph, stop));
             Ok((graph, steps))
         }
-        None => Err(StartError::Invalid(Problems {
-            source: Arc::clone(&system.file.source),
-            list: problems,
-        })),
+        None => Err(StartError::Invalid(system.file.problems(problems))),
     }
 }
 

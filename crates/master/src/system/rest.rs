@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gyrator_system::{Component, Problem, Severity, Spanned, SystemFile};
+use gyrator_system::{Component, Problem, Spanned, SystemFile};
 
 use super::patterns;
 use crate::registries::Registries;
@@ -29,7 +29,7 @@ pub(super) fn problems(file: &SystemFile, described: Vec<Described<'_>>) -> Vec<
     let is_absent = absent_ends(file, &components);
     // Names alone show an input that is fed twice.
     let is_new = |problem: &Problem| {
-        problem.severity == Severity::Error
+        problem.is_error()
             && problem.rule != "input-fed-twice"
             && !(problem.rule == "unknown-component" && is_absent(problem))
     };

@@ -1,9 +1,7 @@
 //! The scenario that a system file names.
 
-use std::sync::Arc;
-
 use gyrator_system::toml_file::{ReadError, read_scenario};
-use gyrator_system::{Problem, Problems, Scenario, SystemFile};
+use gyrator_system::{Problem, Scenario, SystemFile};
 
 use crate::block::leads_out;
 use crate::start_error::StartError;
@@ -22,8 +20,7 @@ pub(super) fn read(file: &SystemFile) -> Result<Option<Scenario>, StartError> {
             true => problem,
             false => problem.at(&named.span),
         }];
-        let source = Arc::clone(&file.source);
-        StartError::Invalid(Problems { source, list })
+        StartError::Invalid(file.problems(list))
     };
     let is_of_archive = file.unpacked.folder().is_some() && !named.span.is_empty();
     if is_of_archive && leads_out(&named.value) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gyrator_system::{Problem, Problems, Severity, SystemFile};
+use gyrator_system::{Problem, SystemFile};
 
 use super::resolved::{Resolved, joined_scenario, resolved};
 use super::{System, UnitSource};
@@ -39,14 +39,9 @@ impl System {
     ) -> Result<Run, StartError> {
         let mut problems = self.warnings.clone();
         let resolved = resolved(self, &mut problems);
-        let failed = problems
-            .iter()
-            .any(|problem| problem.severity == Severity::Error);
+        let failed = problems.iter().any(Problem::is_error);
         let Some(resolved) = resolved.filter(|_| !failed) else {
-            return Err(StartError::Invalid(Problems {
-                source: Arc::clone(&self.file.source),
-                list: problems,
-            }));
+            return Err(StartError::Invalid(self.file.problems(problems)));
         };
         let joined = joined_scenario(self, &resolved.graph)?;
         let members = members(&self.file, &self.parts, &resolved, options, maker)?;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gyrator_fmu::Fmu;
-use gyrator_system::{Component, Problem, Problems, SystemFile};
+use gyrator_system::{Component, Problem, SystemFile};
 
 use crate::block;
 use crate::start_error::StartError;
@@ -96,6 +96,5 @@ impl InProcessUnit {
 }
 
 fn invalid(file: &SystemFile, list: Vec<Problem>) -> StartError {
-    let source = Arc::clone(&file.source);
-    StartError::Invalid(Problems { source, list })
+    StartError::Invalid(file.problems(list))
 }

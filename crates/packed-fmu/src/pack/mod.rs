@@ -16,7 +16,7 @@ use gyrator::block::block_files;
 use gyrator::error::StartError;
 use gyrator::system::{FmuCache, resolved_graph};
 use gyrator_fmu::{Fmu, Limits, ModelDescription, OpenError};
-use gyrator_system::{Problems, Severity, Source, Spanned, SystemFile, Value, toml_file};
+use gyrator_system::{Problem, Source, Spanned, SystemFile, Value, toml_file};
 
 use crate::contents::{self, Contents};
 use archive::Entries;
@@ -108,12 +108,9 @@ pub fn pack(
     let (mut inner, warnings) = for_processes(system.clone());
     let opened = fmus.system(inner.clone())?;
     let errors = opened.check().into_iter();
-    let list: Vec<_> = errors
-        .filter(|problem| problem.severity == Severity::Error)
-        .collect();
+    let list: Vec<_> = errors.filter(Problem::is_error).collect();
     if !list.is_empty() {
-        let source = Arc::clone(&system.source);
-        return Err(StartError::Invalid(Problems { source, list }).into());
+        return Err(StartError::Invalid(system.problems(list)).into());
     }
     let graph = resolved_graph(&opened)?;
     let models = models(system, options.limits)?;

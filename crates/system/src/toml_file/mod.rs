@@ -96,7 +96,7 @@ use std::sync::Arc;
 use toml::de::DeTable;
 
 use crate::check::check;
-use crate::problem::{Problem, Problems, Severity, Source};
+use crate::problem::{Problem, Problems, Source};
 use crate::system_file::{SystemFile, Unpacked};
 use section::{Reader, Section};
 
@@ -241,9 +241,7 @@ fn parse_partly(
 }
 
 fn has_errors(problems: &[Problem]) -> bool {
-    problems
-        .iter()
-        .any(|problem| problem.severity == Severity::Error)
+    problems.iter().any(Problem::is_error)
 }
 
 fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader) -> SystemFile {

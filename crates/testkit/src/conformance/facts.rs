@@ -13,7 +13,7 @@ use gyrator::method::{METHODS, Method};
 use gyrator::registry::{Chosen, Entry, EntryKind};
 use gyrator::step_control::{STEP_CONTROLS, StepControl};
 use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System};
-use gyrator_system::{Choice, Problem, Severity, Value};
+use gyrator_system::{Choice, Problem, Value};
 
 use super::Failure;
 use crate::double_oscillator::{Coupling, TABLE_1};
@@ -471,9 +471,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
     system.connect("slow.y", "quick.u");
     system.method(choice.clone());
     let problems = system.check();
-    let named = |problem: &Problem| {
-        problem.severity == Severity::Error && problem.message.contains("`slow`")
-    };
+    let named = |problem: &Problem| problem.is_error() && problem.message.contains("`slow`");
     equal("iterates", facts.iterates, problems.iter().any(named))
 }
 

@@ -1,5 +1,4 @@
 use gyrator::{Report, RunOptions, StopReason, System};
-use gyrator_system::Severity;
 
 use super::draft::{Assembly, Draft};
 use super::systems::{SYSTEMS, TestSystem, spied_oscillator, star};
@@ -47,10 +46,7 @@ pub(super) fn is_refused(
     others: &[&'static str],
 ) -> Result<bool, String> {
     let problems = system.check();
-    let mut refusals = problems
-        .iter()
-        .filter(|p| p.severity == Severity::Error)
-        .peekable();
+    let mut refusals = problems.iter().filter(|p| p.is_error()).peekable();
     let is_refused = refusals.peek().is_some();
     for refusal in refusals {
         let is_named = |word: &&str| refusal.message.contains(&format!("`{word}`"));

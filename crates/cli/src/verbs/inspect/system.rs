@@ -99,10 +99,7 @@ impl Facts {
                 facts.suggested_bonds =
                     suggested.map(|bonds| bonds.iter().map(Suggestion::new).collect());
                 warnings.extend(system.check());
-                let has_errors = warnings
-                    .iter()
-                    .any(|problem| problem.severity == Severity::Error);
-                if has_errors {
+                if warnings.iter().any(Problem::is_error) {
                     let list = warnings.clone();
                     Some(Problems { source, list }.into())
                 } else {
