@@ -162,11 +162,6 @@ impl MemorySink {
         &self.recorded
     }
 
-    /// The rows.
-    pub fn into_recorded(self) -> Recorded {
-        self.recorded
-    }
-
     /// The rows, integers and booleans as numbers.
     pub fn into_table(self) -> Table {
         self.recorded.into()
