@@ -4,9 +4,9 @@ use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::FRAC_PI_4;
 
-use crate::point_pendulum::PointPendulum;
-
-type PendulumVariable = Variable<PendulumForce>;
+use crate::point_pendulum::{
+    PointPendulum, constraint_variables, pendulum_variables, tip_variables,
+};
 
 start_values! {
     /// A pendulum whose tip r is tied to the point r2 by a spring and a damper. The force on r2,
@@ -53,8 +53,14 @@ impl Model for PendulumForce {
 
     fn variables() -> Vec<Variable<Self>> {
         let mut variables = coupling();
-        variables.extend(motion());
-        variables.extend(parameters());
+        variables.extend(tip_variables!(Self));
+        variables.extend(pendulum_variables!(Self));
+        variables.extend(variables! { Self:
+            parameter_real "k" = k in NEWTON_PER_METRE, "stiffness of the spring";
+            parameter_real "c" = c in NEWTON_SECOND_PER_METRE, "damping of the damper";
+            parameter_real "l0" = l0 in METRE, "natural length of the spring";
+        });
+        variables.extend(constraint_variables!(Self));
         variables
     }
 
@@ -79,7 +85,7 @@ impl Model for PendulumForce {
     }
 }
 
-fn coupling() -> Vec<PendulumVariable> {
+fn coupling() -> Vec<Variable<PendulumForce>> {
     const TIP_2: &[&str] = &["x2", "y2", "vx2", "vy2"];
     const START: &[&str] = &["l", "x_pivot", "y_pivot", "theta_start", "k", "c", "l0"];
     variables! { PendulumForce:
@@ -91,35 +97,5 @@ fn coupling() -> Vec<PendulumVariable> {
             depends_on(TIP_2), starts_from(START);
         output_real "fy" = force[1] in NEWTON, "force on tip 2 along y",
             depends_on(TIP_2), starts_from(START);
-    }
-}
-
-fn motion() -> Vec<PendulumVariable> {
-    variables! { PendulumForce:
-        output_real "x" = state[0] in METRE, "position of the tip",
-            starts_from(&["l", "x_pivot", "theta_start"]);
-        output_real "y" = state[1] in METRE, "height of the tip",
-            starts_from(&["l", "y_pivot", "theta_start"]);
-        output_real "vx" = state[2] in METRE_PER_SECOND, "velocity of the tip along x";
-        output_real "vy" = state[3] in METRE_PER_SECOND, "velocity of the tip along y";
-    }
-}
-
-fn parameters() -> Vec<PendulumVariable> {
-    variables! { PendulumForce:
-        parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
-        parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);
-        parameter_real "x_pivot" = pendulum.pivot[0] in METRE, "position of the pivot";
-        parameter_real "y_pivot" = pendulum.pivot[1] in METRE, "height of the pivot";
-        parameter_real "theta_start" = pendulum.theta_start in RADIAN,
-            "initial angle of the rod below the x axis";
-        parameter_real "k" = k in NEWTON_PER_METRE, "stiffness of the spring";
-        parameter_real "c" = c in NEWTON_SECOND_PER_METRE, "damping of the damper";
-        parameter_real "l0" = l0 in METRE, "natural length of the spring";
-        parameter_real "alpha" = pendulum.alpha, "penalty factor of the rod's length, kg/m2",
-            min(0.0);
-        parameter_real "xi" = pendulum.xi, "damping ratio of the length's error", min(0.0);
-        parameter_real "omega" = pendulum.omega in RADIAN_PER_SECOND,
-            "natural frequency of the length's error", min(0.0);
     }
 }

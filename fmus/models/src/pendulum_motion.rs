@@ -4,9 +4,9 @@ use fmu_kit::{Fault, Integrator, Model, Variable, start_values, variables};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-use crate::point_pendulum::PointPendulum;
-
-type PendulumVariable = Variable<PendulumMotion>;
+use crate::point_pendulum::{
+    PointPendulum, constraint_variables, pendulum_variables, tip_variables,
+};
 
 start_values! {
     /// A pendulum with a force at its tip; no direct feed-through.
@@ -28,8 +28,13 @@ impl Model for PendulumMotion {
     const POSITIONS: usize = 2;
 
     fn variables() -> Vec<Variable<Self>> {
-        let mut variables = motion();
-        variables.extend(parameters());
+        let mut variables = variables! { Self:
+            input_real "fx" = force[0] in NEWTON, "force on the tip along x";
+            input_real "fy" = force[1] in NEWTON, "force on the tip along y";
+        };
+        variables.extend(tip_variables!(Self));
+        variables.extend(pendulum_variables!(Self));
+        variables.extend(constraint_variables!(Self));
         variables
     }
 
@@ -49,34 +54,5 @@ impl Model for PendulumMotion {
 
     fn partial_derivative(&self, unknown: &str, known: &str) -> Option<f64> {
         matches!((unknown, known), ("x" | "y" | "vx" | "vy", "fx" | "fy")).then_some(0.0)
-    }
-}
-
-fn motion() -> Vec<PendulumVariable> {
-    variables! { PendulumMotion:
-        input_real "fx" = force[0] in NEWTON, "force on the tip along x";
-        input_real "fy" = force[1] in NEWTON, "force on the tip along y";
-        output_real "x" = state[0] in METRE, "position of the tip",
-            starts_from(&["l", "x_pivot", "theta_start"]);
-        output_real "y" = state[1] in METRE, "height of the tip",
-            starts_from(&["l", "y_pivot", "theta_start"]);
-        output_real "vx" = state[2] in METRE_PER_SECOND, "velocity of the tip along x";
-        output_real "vy" = state[3] in METRE_PER_SECOND, "velocity of the tip along y";
-    }
-}
-
-fn parameters() -> Vec<PendulumVariable> {
-    variables! { PendulumMotion:
-        parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
-        parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);
-        parameter_real "x_pivot" = pendulum.pivot[0] in METRE, "position of the pivot";
-        parameter_real "y_pivot" = pendulum.pivot[1] in METRE, "height of the pivot";
-        parameter_real "theta_start" = pendulum.theta_start in RADIAN,
-            "initial angle of the rod below the x axis";
-        parameter_real "alpha" = pendulum.alpha, "penalty factor of the rod's length, kg/m2",
-            min(0.0);
-        parameter_real "xi" = pendulum.xi, "damping ratio of the length's error", min(0.0);
-        parameter_real "omega" = pendulum.omega in RADIAN_PER_SECOND,
-            "natural frequency of the length's error", min(0.0);
     }
 }

@@ -81,3 +81,46 @@ impl PointPendulum {
         [a[0] - multiplier * jx, a[1] - multiplier * jy]
     }
 }
+
+/// The motion of the tip, in the field `state`.
+macro_rules! tip_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            output_real "x" = state[0] in METRE, "position of the tip",
+                starts_from(&["l", "x_pivot", "theta_start"]);
+            output_real "y" = state[1] in METRE, "height of the tip",
+                starts_from(&["l", "y_pivot", "theta_start"]);
+            output_real "vx" = state[2] in METRE_PER_SECOND, "velocity of the tip along x";
+            output_real "vy" = state[3] in METRE_PER_SECOND, "velocity of the tip along y";
+        }
+    };
+}
+
+/// The parameters of the field `pendulum`, a [`PointPendulum`], without those of its constraint.
+macro_rules! pendulum_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            parameter_real "m" = pendulum.m in KILOGRAM, "mass at the tip", min(1e-9);
+            parameter_real "l" = pendulum.l in METRE, "length of the rod", min(1e-9);
+            parameter_real "x_pivot" = pendulum.pivot[0] in METRE, "position of the pivot";
+            parameter_real "y_pivot" = pendulum.pivot[1] in METRE, "height of the pivot";
+            parameter_real "theta_start" = pendulum.theta_start in RADIAN,
+                "initial angle of the rod below the x axis";
+        }
+    };
+}
+
+/// The parameters of the constraint of the field `pendulum`.
+macro_rules! constraint_variables {
+    ($model:ty) => {
+        fmu_kit::variables! { $model:
+            parameter_real "alpha" = pendulum.alpha, "penalty factor of the rod's length, kg/m2",
+                min(0.0);
+            parameter_real "xi" = pendulum.xi, "damping ratio of the length's error", min(0.0);
+            parameter_real "omega" = pendulum.omega in RADIAN_PER_SECOND,
+                "natural frequency of the length's error", min(0.0);
+        }
+    };
+}
+
+pub(crate) use {constraint_variables, pendulum_variables, tip_variables};
