@@ -63,8 +63,9 @@ pub struct Lane {
     gathered: Box<[(u32, u32)]>,
     /// Values of all inputs, of which those that are gathered are used.
     values: Box<[f64]>,
-    /// Those of all instances.
+    /// Those of all instances, and others that are expected in their place where it is looked closely.
     float_control: FloatControl,
+    never_held: FloatControl,
     cursor: Cursor,
     steps: u16,
 }
@@ -152,6 +153,7 @@ impl Lane {
             inputs,
             outputs,
             float_control,
+            never_held: float_control.never_held(),
             cursor: Cursor::new(),
             steps: 0,
         })
@@ -206,19 +208,25 @@ impl Held<'_> {
     ) -> Result<(), Interruption> {
         let lane = &mut *self.lane;
         assert!(before.len() == lane.outputs.len());
+        let before = before.as_ptr();
+        let passed = |record: &Record| before.wrapping_add(record.source as usize);
+        if lane.gathered.is_empty() {
+            // SAFETY: each source and those of the other inputs are outputs.
+            return unsafe { lane.step(passed, after, times) };
+        }
         for (input, source) in &lane.gathered {
             // SAFETY: `new` has seen that all sources are below the number of outputs.
-            let value = unsafe { *before.get_unchecked(*source as usize) };
+            let value = unsafe { before.wrapping_add(*source as usize).read() };
             // SAFETY: `new` has counted the inputs, and made a value for each.
             let input = unsafe { lane.values.get_unchecked_mut(*input as usize) };
             *input = value;
         }
-        let (before, values) = (before.as_ptr(), lane.values.as_ptr());
+        let values = lane.values.as_ptr();
         let given = |record: &Record| match record.source {
             GATHERED => values.wrapping_add(record.first_input as usize),
-            source => before.wrapping_add(source as usize),
+            _ => passed(record),
         };
-        // SAFETY: the values are as many as all inputs, and where there is a source, it and those of the other inputs are outputs.
+        // SAFETY: the values are as many as all inputs, and the sources are as above.
         unsafe { lane.step(given, after, times) }
     }
 
@@ -255,15 +263,9 @@ impl Lane {
         &mut self,
         given: impl Fn(&Record) -> *const f64,
         after: &mut [f64],
-        (time, size): (f64, f64),
+        times: (f64, f64),
     ) -> Result<(), Interruption> {
-        let lane = self;
-        assert!(after.len() == lane.outputs.len());
-        assert!(size > 0.0 && (time + size).is_finite());
-        lane.cursor.set_time(time);
-        lane.steps = lane.steps.wrapping_add(1);
-        let (inputs, outputs) = (lane.inputs.as_ptr(), lane.outputs.as_ptr());
-        let after = after.as_mut_ptr();
+        let inputs = self.inputs.as_ptr();
         let set = |record: &Record| {
             let refs = inputs.wrapping_add(record.first_input as usize);
             let count = record.inputs as usize;
@@ -271,28 +273,50 @@ impl Lane {
             // lengths of the lists, and the caller gives as many values.
             unsafe { (record.set_real)(record.component, refs, count, given(record)) }
         };
-        lane.each(Function::SetReal, set, || true)?;
-        lane.compare_float_control(Function::SetReal)?;
-        let looks_closely = float_control::is_due(lane.steps);
-        let float_control = lane.float_control;
+        self.begin(after, times);
+        self.each(Function::SetReal, set, || true)?;
+        self.go_on(after, times)
+    }
+
+    /// Begins a step.
+    #[inline(always)]
+    fn begin(&mut self, after: &[f64], (time, size): (f64, f64)) {
+        assert!(after.len() == self.outputs.len());
+        assert!(size > 0.0 && (time + size).is_finite());
+        self.cursor.set_time(time);
+        self.steps = self.steps.wrapping_add(1);
+    }
+
+    /// Makes the step whose inputs were set.
+    #[inline(always)]
+    fn go_on(&self, after: &mut [f64], (time, size): (f64, f64)) -> Result<(), Interruption> {
+        self.compare_float_control(Function::SetReal)?;
+        let looks_closely = float_control::is_due(self.steps);
+        // A close look comes after one that finds other words, so that other steps need not ask for it.
+        let expected = match looks_closely {
+            true => &self.never_held,
+            false => &self.float_control,
+        };
         let step = |record: &Record| {
-            // SAFETY: as above.
+            // SAFETY: `hold` has seen the component alive and between two steps.
             unsafe { (record.do_step)(record.component, time, size, record.no_set_state_prior) }
         };
         let is_well = || {
-            float_control.seems_to_hold()
-                && !(looks_closely && FloatControl::current() != float_control)
+            let is_as_before = || FloatControl::current() == self.float_control;
+            expected.seems_to_hold() || looks_closely && is_as_before()
         };
-        lane.each(Function::DoStep, step, is_well)?;
+        self.each(Function::DoStep, step, is_well)?;
+        let outputs = self.outputs.as_ptr();
+        let after = after.as_mut_ptr();
         let get = |record: &Record| {
             let first = record.first_output as usize;
             let (refs, values) = (outputs.wrapping_add(first), after.wrapping_add(first));
-            // SAFETY: as above.
+            // SAFETY: as above; the counts of all records add up to the lengths of the lists, and `begin` has seen that of `after`.
             unsafe { (record.get_real)(record.component, refs, record.outputs as usize, values) }
         };
-        lane.each(Function::GetReal, get, || true)?;
-        lane.compare_float_control(Function::GetReal)?;
-        lane.cursor.rest();
+        self.each(Function::GetReal, get, || true)?;
+        self.compare_float_control(Function::GetReal)?;
+        self.cursor.rest();
         Ok(())
     }
 
