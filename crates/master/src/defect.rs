@@ -169,7 +169,7 @@ impl Group {
             let square = last * last;
             work = work + square;
             squares = squares + square * length;
-            max = last.abs().or_more(max);
+            max = last.magnitude().or_more(max);
             least = next.or_less(least);
             greatest = next.or_more(greatest);
             given = next;

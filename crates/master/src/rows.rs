@@ -54,6 +54,19 @@ impl Rows {
         self.steps
     }
 
+    /// The outputs before the first macro-step, and room for rows after it, one of this width after the other.
+    #[inline(always)]
+    pub(crate) fn first_and_room(&mut self) -> (&[f64], &mut [f64], usize) {
+        let (first, room) = self.values.split_at_mut(self.width);
+        (first, room, self.width)
+    }
+
+    /// So many rows of the room are complete.
+    #[inline(always)]
+    pub(crate) fn made(&mut self, steps: usize) {
+        self.steps = steps;
+    }
+
     /// The last row, and room for the one after it.
     #[inline(always)]
     pub(crate) fn last_and_next(&mut self) -> (&[f64], &mut [f64]) {
@@ -68,7 +81,7 @@ impl Rows {
         &mut self.values[steps * self.width..][..self.width]
     }
 
-    /// The row in the room after the last one is complete.
+    /// The row in the room after the last one is complete, too.
     #[inline(always)]
     pub(crate) fn add(&mut self) {
         self.steps += 1;
@@ -78,6 +91,18 @@ impl Rows {
     #[inline]
     pub(crate) fn after(&self, steps: usize) -> &[f64] {
         &self.values[steps * self.width..][..self.width]
+    }
+
+    /// The outputs after so many of the macro-steps, and those in the rows after that, which need not be complete.
+    #[inline(always)]
+    pub(crate) fn after_and_others(&self, steps: usize) -> &[f64] {
+        &self.values[steps * self.width..]
+    }
+
+    /// Numbers in a row.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        self.width
     }
 
     /// The outputs before the first macro-step, and after each.

@@ -15,4 +15,4 @@ mod wide;
 
 pub use team::ThreadTeam;
 pub use wait_policy::WaitPolicy;
-pub use wide::{Four, Loops, One, Places, with_wide_registers};
+pub use wide::{Four, Loops, Number, Places, with_wide_registers};

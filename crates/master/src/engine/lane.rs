@@ -91,12 +91,14 @@ fn copies_in_a_row(
     let components = units.members.len();
     let (mut held, rows) = hold(units, courses, &signals.reals)?;
     let most = rows.most_steps();
+    let (mut before, mut room, width) = rows.first_and_room();
     let mut ended = Ended::Well;
-    while rows.steps() < most
-        && let Some(step) = between.next(rows.steps())
-        && (rows.steps() == 0 || between.show(&step, rows.after(rows.steps())))
+    let mut steps = 0;
+    while steps < most
+        && let Some(step) = between.next(steps)
+        && (steps == 0 || between.show(&step, before))
+        && let Some(after) = room.split_off_mut(..width)
     {
-        let (before, after) = rows.last_and_next();
         let times = (step.time, step.size);
         if let Err(interruption) = held.step(before, after, times) {
             ended = Ended::Interrupted(interruption, step);
@@ -106,9 +108,10 @@ fn copies_in_a_row(
             ended = Ended::NotFinite(step);
             break;
         }
-        rows.add();
+        before = after;
+        steps += 1;
     }
-    let steps = rows.steps();
+    rows.made(steps);
     if steps > 0 {
         show_copies(rows, courses, signals, steps);
     }

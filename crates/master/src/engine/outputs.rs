@@ -1,6 +1,8 @@
 //! Outputs after a step: read from the units, shown when their time has come, checked, and kept as
 //! the past of the inputs that they feed.
 
+use gyrator_thread_team::{Four, Loops, with_wide_registers};
+
 use crate::counters::Counters;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::Graph;
@@ -134,23 +136,33 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
     Err(graph.fault(graph.outputs[output].component, &ended, cause))
 }
 
-/// Whether no value is NaN or infinite. In integers: where all bits of an exponent are set, one more carries into the bit
-/// before it.
-#[inline]
+/// So few values are looked at one by one: a register of several would wait for the numbers that FMUs have just written.
+const FEW: usize = 8;
+
+/// Whether no value is NaN or infinite.
+#[inline(always)]
 pub(super) fn all_finite(values: &[f64]) -> bool {
-    const SIGN: u64 = 1 << 63;
-    const LAST_OF_EXPONENT: u64 = 1 << 52;
-    let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
-    // Four at a time: few values need no loop then.
-    let (chunks, rest) = values.as_chunks::<4>();
-    let mut any = [0; 4];
-    for chunk in chunks {
-        for (any, value) in any.iter_mut().zip(chunk) {
-            *any |= carried(value);
-        }
+    if values.len() > FEW {
+        return with_wide_registers(Finite(values));
     }
-    let any = any.into_iter().chain(rest.iter().map(carried));
-    any.fold(0, |any, other| any | other) & SIGN == 0
+    values.iter().all(|value| value.is_finite())
+}
+
+/// Does the work of [`all_finite`] for many values.
+struct Finite<'a>(&'a [f64]);
+
+impl Loops for Finite<'_> {
+    type Output = bool;
+
+    /// In integers: where all bits of an exponent are set, one more carries into the bit before it.
+    #[inline(always)]
+    fn run<F: Four>(self) -> bool {
+        const SIGN: u64 = 1 << 63;
+        const LAST_OF_EXPONENT: u64 = 1 << 52;
+        let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
+        let any = self.0.iter().map(carried);
+        any.fold(0, |any, other| any | other) & SIGN == 0
+    }
 }
 
 #[cfg(test)]
@@ -169,11 +181,20 @@ mod tests {
             5e-324,
         ];
         assert!(all_finite(&finite) && all_finite(&[]));
-        for other in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            for place in 0..finite.len() {
-                let mut values = finite;
-                values[place] = other;
-                assert!(!all_finite(&values), "{other} in {place}");
+        // Few and many of them.
+        for others in [0, 1, 2, 33] {
+            let mut values = [&finite[..], &vec![0.5; others]].concat();
+            assert!(all_finite(&values));
+            for other in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                for place in 0..values.len() {
+                    let value = std::mem::replace(&mut values[place], other);
+                    assert!(
+                        !all_finite(&values),
+                        "{other} in {place} of {}",
+                        values.len()
+                    );
+                    values[place] = value;
+                }
             }
         }
     }

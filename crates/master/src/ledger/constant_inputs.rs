@@ -4,8 +4,9 @@
 
 use gyrator_thread_team::{Four, Places};
 
-use super::integration::{AxisCourse, Signal};
-use super::rows::{AXES, Courses, Each, Group, Made};
+use super::integration::{AxisCourse, AxisStep, Doubt, Signal, SignalStep, Work, bend};
+use super::rows::{AXES, Courses, Each, Group};
+use super::sums::Made;
 use super::{BondAccount, Ledger};
 use crate::rows::Rows;
 
@@ -23,18 +24,6 @@ struct Course<F> {
     last_change: F,
     last_curvature: F,
     used: F,
-}
-
-/// Output and input in one macro-step.
-#[derive(Clone, Copy)]
-struct Passed<F> {
-    input: F,
-    /// At the start, in the middle, at the end.
-    output: [F; 3],
-    /// Half the range of the first, where it is not known.
-    range: F,
-    /// By which the middle may be off.
-    doubt: F,
 }
 
 impl<F: Four> Course<F> {
@@ -65,7 +54,7 @@ impl<F: Four> Course<F> {
     /// As [`Signal::end`] and [`Signal::bend`]. `ratio` is the length of the macro-step to that of the one before, `bend` the part of
     /// the change of a change that a parabola deviates by.
     #[inline(always)]
-    fn go_on(&mut self, outputs: &[f64], used: &[f64], ratio: F, bend: F) -> Passed<F> {
+    fn go_on(&mut self, outputs: &[f64], used: &[f64], ratio: F, bend: F) -> SignalStep<F> {
         let (zero, half) = (F::all(0.0), F::all(0.5));
         self.used = F::at(used, self.input);
         let last = F::at(outputs, self.output);
@@ -80,11 +69,14 @@ impl<F: Four> Course<F> {
         let curvature = bend * (change - self.last_change * ratio);
         self.last_change = change;
         self.last_curvature = curvature.if_finite_or(self.last_curvature);
-        Passed {
-            input: self.used,
+        SignalStep {
+            input: [self.used; 3],
             output: [first, half * (first + last), last],
             range,
-            doubt: curvature.if_finite_or(zero),
+            doubt: Doubt {
+                middle: curvature.if_finite_or(zero),
+                is_curved: false,
+            },
         }
     }
 
@@ -177,41 +169,22 @@ impl<F: Four, const AXES: usize> Courses<F> for ConstantInputs<'_, F, AXES> {
             self.length,
             std::mem::replace(&mut self.last_length, self.length),
         );
-        let (bend, ratio) = (F::all(0.25 * ratio / (1.0 + ratio)), F::all(ratio));
-        let zero = F::all(0.0);
-        let (two, three, four, six) = (F::all(2.0), F::all(3.0), F::all(4.0), F::all(6.0));
-        let (half, minus) = (F::all(0.5), F::all(-0.0));
-        let [mut given, mut received, mut work, mut work_given] = [zero; 4];
-        let [mut curvature, mut unknown] = [zero; 2];
+        let (bend, ratio) = (F::all(bend(ratio)), F::all(ratio));
+        let [mut given, mut received] = [F::all(0.0); 2];
+        let mut work = Work::none();
         let axes = self.efforts.iter_mut().zip(&mut self.flows);
         for ((effort, flow), weight) in axes.zip(self.weights) {
             let effort = effort.go_on(outputs, used, ratio, bend);
             let flow = flow.go_on(outputs, used, ratio, bend);
-            given = given + weight * effort.output[2] * flow.input;
-            received = received + weight * effort.input * flow.output[2];
-            let given_at = |at: usize| effort.output[at] * flow.input;
-            let residual_at = |at: usize| effort.input * flow.output[at] - given_at(at);
-            let residual = residual_at(0) + four * residual_at(1) + residual_at(2);
-            work = work + weight * residual / six;
-            let weight_of_middle = weight * two / three;
-            curvature = curvature + weight_of_middle * effort.input * flow.doubt;
-            curvature = curvature + weight_of_middle * (minus - flow.input) * effort.doubt;
-            let passed = given_at(0) + four * given_at(1) + given_at(2);
-            work_given = work_given + weight * passed / six;
-            let not_known = effort.input * flow.range - flow.input * effort.range;
-            unknown = unknown + half * weight * not_known;
+            given = given + weight * effort.output[2] * flow.input[2];
+            received = received + weight * effort.input[2] * flow.output[2];
+            work.add(&AxisStep { effort, flow }, weight);
         }
         let length = F::all(self.length);
-        let curvature = curvature * length;
-        self.squares = self.squares + curvature * curvature;
-        self.range = self.range + unknown * length;
-        Made {
-            given,
-            received,
-            residual_integrated: work * length,
-            transferred_integrated: work_given * length,
-            curvature,
-        }
+        let made = work.made(given, received, length);
+        self.squares = self.squares + made.curvature * made.curvature;
+        self.range = self.range + work.unknown * length;
+        made
     }
 
     #[inline(always)]

@@ -1,34 +1,117 @@
-//! Bonds whose inputs are copies of outputs that are not stale, over some macro-steps in a row: the same as
-//! [`observe_copies`](super::BondAccount::observe_copies) step by step.
+//! Bonds whose inputs are copies of outputs that are not stale, and which nothing corrects: step by step, or over some macro-steps
+//! in a row, several bonds side by side or several macro-steps of one.
 
-use gyrator_thread_team::{Four, Places};
+use gyrator_thread_team::{Four, Number, Places};
 
-use super::rows::{AXES, Courses, Each, Group, Made};
+use super::rows::{AXES, Courses, Each, Group};
+use super::sums::{Addends, Made, Sums};
 use super::{BondAccount, Ledger};
 use crate::graph::Axis;
-use crate::state::SystemState;
+use crate::state::{SystemState, outputs_of};
+use crate::step::Step;
 
-/// An axis of the bonds from step to step.
+/// Powers at the end of a macro-step, W.
+#[derive(Clone, Copy)]
+pub(super) struct Point<N> {
+    pub(super) given: N,
+    pub(super) received: N,
+    pub(super) output: N,
+    /// Σ effort input · change of the slope of the flow.
+    curvature: N,
+}
+
+impl<N: Number> Point<N> {
+    #[inline(always)]
+    pub(super) fn zero() -> Self {
+        let zero = N::all(0.0);
+        Self {
+            given: zero,
+            received: zero,
+            output: zero,
+            curvature: zero,
+        }
+    }
+
+    /// Adds an axis: effort and flow as inputs, weighted, and as outputs. `turn` is the change of the change of the flow.
+    #[inline(always)]
+    pub(super) fn add(&mut self, used: [N; 2], outputs: [N; 2], weighted_effort: N, turn: N) {
+        let ([effort_input, flow_input], [effort, flow]) = (used, outputs);
+        self.given = self.given + effort * flow_input;
+        self.received = self.received + effort_input * flow;
+        self.curvature = self.curvature + effort_input * turn;
+        self.output = self.output + weighted_effort * flow;
+    }
+
+    /// What these powers make in a macro-step of this `size`, s. Of the integrals, the inputs are the outputs at the start, with the
+    /// power `before`, and there is no residual power; at the end the units have their `own` powers, given and received.
+    #[inline(always)]
+    pub(super) fn made(&self, own: [N; 2], before: N, size: f64) -> Made<N> {
+        let [own_given, own_received] = own;
+        let half = N::all(0.5 * size);
+        // A parabola over two steps deviates by an eighth of this, and its integral by two thirds of that. What
+        // the effort's curvature adds is of the same magnitude: the sums differ by the terms at the ends.
+        let bent = self.curvature * N::all(size) / N::all(12.0);
+        Made {
+            given: self.given,
+            received: self.received,
+            residual_integrated: half * (own_received - own_given),
+            transferred_integrated: half * (before + own_given),
+            // The first step of a run has no change before it: nothing is added then.
+            curvature: bent.or_if_nan(N::all(-0.0)),
+        }
+    }
+}
+
+impl BondAccount {
+    /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
+    /// stale, and nothing corrects them.
+    #[inline]
+    pub(super) fn observe_copies<const EXCHANGES: bool>(
+        &mut self,
+        state: &SystemState,
+        step: &Step,
+    ) {
+        let mut point = Point::zero();
+        let mut own = [0.0; 2];
+        for (axis, last_change) in self.axes.iter().zip(&mut self.last_changes) {
+            let (effort, flow) = outputs_of(&state.signals, axis);
+            let flow_used = state.courses.values[axis.flow_input];
+            let effort_input = axis.weight * state.courses.values[axis.effort_input];
+            let flow_input = axis.weight * flow_used;
+            let mut flow_change = flow - flow_used;
+            if EXCHANGES {
+                let exchanged = &state.signals.exchanged;
+                own[0] += (effort - exchanged[axis.effort_output]) * flow_input;
+                own[1] += effort_input * (flow - exchanged[axis.flow_output]);
+                flow_change -= exchanged[axis.flow_output];
+            }
+            let (used, turn) = ([effort_input, flow_input], flow_change - *last_change);
+            point.add(used, [effort, flow], axis.weight * effort, turn);
+            *last_change = flow_change;
+        }
+        if !EXCHANGES {
+            own = [point.given, point.received];
+        }
+        let made = point.made(own, self.output_power_before, step.size);
+        self.output_power_before = point.output;
+        self.keep_powers(made.given, made.received);
+        let mut sums = Sums::of_bond(self);
+        sums.add(&Addends::of(&made, step.size));
+        sums.keep_in(self);
+        self.energy.keep_peaks(|| step.end(&state.graph.clock));
+    }
+}
+
+/// An axis of some bonds from step to step.
 #[derive(Clone, Copy)]
 struct AxisCourse<F> {
     effort_output: Places,
     flow_output: Places,
     weight: F,
-    /// Weighted.
-    effort_input: F,
-    flow_input: F,
+    /// Effort and flow, weighted.
+    inputs: [F; 2],
     flow_before: F,
     last_change: F,
-}
-
-/// Powers at the end of a macro-step.
-#[derive(Clone, Copy)]
-struct Point<F> {
-    given: F,
-    received: F,
-    output: F,
-    /// Σ effort input · change of the slope of the flow.
-    curvature: F,
 }
 
 impl<F: Four> AxisCourse<F> {
@@ -43,8 +126,7 @@ impl<F: Four> AxisCourse<F> {
             effort_output,
             flow_output,
             weight,
-            effort_input: weight * F::at(before, effort_output),
-            flow_input: weight * flow_before,
+            inputs: [weight * F::at(before, effort_output), weight * flow_before],
             flow_before,
             last_change: group.number(|bond| bond.last_changes[axis]),
         }
@@ -55,21 +137,18 @@ impl<F: Four> AxisCourse<F> {
     fn add_to(&mut self, point: &mut Point<F>, outputs: &[f64]) {
         let effort = F::at(outputs, self.effort_output);
         let flow = F::at(outputs, self.flow_output);
-        point.given = point.given + effort * self.flow_input;
-        point.received = point.received + self.effort_input * flow;
+        let weighted = [self.weight * effort, self.weight * flow];
         let change = flow - self.flow_before;
-        point.curvature = point.curvature + self.effort_input * (change - self.last_change);
-        (self.last_change, self.flow_before) = (change, flow);
-        (self.effort_input, self.flow_input) = (self.weight * effort, self.weight * flow);
-        point.output = point.output + self.effort_input * flow;
+        let turn = change - self.last_change;
+        point.add(self.inputs, [effort, flow], weighted[0], turn);
+        (self.inputs, self.flow_before, self.last_change) = (weighted, flow, change);
     }
 }
 
-/// Such bonds of so many `AXES`.
+/// Such bonds of so many `AXES`, side by side.
 pub(super) struct Copies<F, const AXES: usize> {
     axes: [AxisCourse<F>; AXES],
-    size: F,
-    half: F,
+    size: f64,
     /// Power of the outputs at the start of the macro-step, W.
     output_power: F,
 }
@@ -80,8 +159,7 @@ impl<F: Four, const AXES: usize> Copies<F, AXES> {
     pub(super) fn new(group: &Group<'_>, before: &[f64], size: f64) -> Self {
         Self {
             axes: std::array::from_fn(|axis| AxisCourse::new(group, axis, before)),
-            size: F::all(size),
-            half: F::all(0.5 * size),
+            size,
             output_power: group.number(|bond| bond.output_power_before),
         }
     }
@@ -90,27 +168,12 @@ impl<F: Four, const AXES: usize> Copies<F, AXES> {
 impl<F: Four, const AXES: usize> Courses<F> for Copies<F, AXES> {
     #[inline(always)]
     fn go_on(&mut self, _: usize, outputs: &[f64]) -> Made<F> {
-        let zero = F::all(0.0);
-        let mut point = Point {
-            given: zero,
-            received: zero,
-            output: zero,
-            curvature: zero,
-        };
+        let mut point = Point::zero();
         for axis in &mut self.axes {
             axis.add_to(&mut point, outputs);
         }
-        let mean_of_twice = self.output_power + point.given;
-        self.output_power = point.output;
-        // The first step of a run has no change before it: nothing is added then.
-        let bent = point.curvature * self.size / F::all(12.0);
-        Made {
-            given: point.given,
-            received: point.received,
-            residual_integrated: self.half * (point.received - point.given),
-            transferred_integrated: self.half * mean_of_twice,
-            curvature: bent.or_if_nan(F::all(-0.0)),
-        }
+        let before = std::mem::replace(&mut self.output_power, point.output);
+        point.made([point.given, point.received], before, self.size)
     }
 
     #[inline(always)]

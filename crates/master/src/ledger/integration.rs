@@ -7,6 +7,9 @@
 //! that are held it moves in a line. Powers are integrated by Simpson's rule, which is exact for the
 //! product of two parabolas up to the fourth power of the step.
 
+use gyrator_thread_team::Number;
+
+use super::sums::Made;
 use crate::graph::{Axis, Bond};
 use crate::state::{SystemState, input_at_start, input_within};
 use crate::state_stream::stored;
@@ -58,40 +61,43 @@ struct Followed {
 }
 
 /// Values of one signal at start, middle and end of a step.
-type Course = [f64; 3];
+pub(super) type Course<N> = [N; 3];
 
 /// Inputs and outputs of an axis over a step.
-pub(super) struct AxisStep {
-    effort_input: Course,
-    flow_input: Course,
-    effort_output: Course,
-    flow_output: Course,
-    /// Half the ranges of the outputs at the start, where they are not known.
-    effort_range: f64,
-    flow_range: f64,
-    effort_doubt: Doubt,
-    flow_doubt: Doubt,
+pub(super) struct AxisStep<N> {
+    pub(super) effort: SignalStep<N>,
+    pub(super) flow: SignalStep<N>,
+}
+
+/// An output over a step, and the input that it feeds.
+#[derive(Clone, Copy)]
+pub(super) struct SignalStep<N> {
+    pub(super) input: Course<N>,
+    pub(super) output: Course<N>,
+    /// Half the range of the output at the start, where it is not known.
+    pub(super) range: N,
+    pub(super) doubt: Doubt<N>,
 }
 
 /// The uncertainty of the middle of an output: its curvature where inputs are held, else the change of the
 /// curvature from the step before.
 #[derive(Debug, Clone, Copy)]
-struct Doubt {
-    middle: f64,
-    is_curved: bool,
+pub(super) struct Doubt<N> {
+    pub(super) middle: N,
+    pub(super) is_curved: bool,
 }
 
 /// Means of powers over a step, W.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Work {
-    pub(super) residual: f64,
-    pub(super) given: f64,
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work<N> {
+    pub(super) residual: N,
+    pub(super) given: N,
     /// The contribution of curvatures under held inputs, which are taken to be none.
-    pub(super) curvature: f64,
+    pub(super) curvature: N,
     /// Magnitude of the changes of the other curvatures from step to step.
-    pub(super) change: f64,
+    pub(super) change: N,
     /// Half the range of what is not known.
-    pub(super) unknown: f64,
+    pub(super) unknown: N,
 }
 
 impl AxisCourse {
@@ -151,24 +157,21 @@ impl AxisCourse {
 
     /// The course over the step of `length`, s, that has been made.
     #[inline]
-    pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep {
+    pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep<f64> {
         let ratio = Self::ratio(length, self.last_length);
         self.last_length = length;
-        let (effort_output, effort_range) = self.effort.end(state, axis.effort_output);
-        let (flow_output, flow_range) = self.flow.end(state, axis.flow_output);
-        let (effort_output, effort_doubt) = self.effort.bend(state, effort_output, ratio);
-        let (flow_output, flow_doubt) = self.flow.bend(state, flow_output, ratio);
         AxisStep {
-            effort_input: self.effort.input(state, axis.effort_input),
-            flow_input: self.flow.input(state, axis.flow_input),
-            effort_output,
-            flow_output,
-            effort_range,
-            flow_range,
-            effort_doubt,
-            flow_doubt,
+            effort: (self.effort).pass(state, [axis.effort_output, axis.effort_input], ratio),
+            flow: (self.flow).pass(state, [axis.flow_output, axis.flow_input], ratio),
         }
     }
+}
+
+/// A parabola with the changes of a signal over two steps deviates so much in the middle of the second, as a part of the difference of
+/// the changes as if both steps had the length of the second. `ratio` is the length of the second to that of the first.
+#[inline(always)]
+pub(super) fn bend(ratio: f64) -> f64 {
+    0.25 * ratio / (1.0 + ratio)
 }
 
 impl Signal {
@@ -191,6 +194,24 @@ impl Signal {
         }
     }
 
+    /// Output and input over the step that has been made. `ratio` is its length to that of the one before, NaN in the first.
+    #[inline]
+    fn pass(
+        &mut self,
+        state: &SystemState,
+        [output, input]: [usize; 2],
+        ratio: f64,
+    ) -> SignalStep<f64> {
+        let (ends, range) = self.end(state, output);
+        let (output, doubt) = self.bend(state, ends, ratio);
+        SignalStep {
+            input: self.input(state, input),
+            output,
+            range,
+            doubt,
+        }
+    }
+
     #[inline]
     fn begin(&mut self, state: &SystemState, input: usize) {
         self.input_at_start = input_at_start(state, input);
@@ -202,7 +223,7 @@ impl Signal {
 
     /// The input that it feeds.
     #[inline]
-    fn input(&self, state: &SystemState, input: usize) -> Course {
+    fn input(&self, state: &SystemState, input: usize) -> Course<f64> {
         let (first, last) = (self.input_at_start, state.courses.values[input]);
         [first, input_within(state, input, first, last), last]
     }
@@ -229,7 +250,12 @@ impl Signal {
     /// The course between the ends. `ratio` is the length of the step to that of the one before, NaN in the
     /// first.
     #[inline]
-    fn bend(&mut self, state: &SystemState, ends: [f64; 2], ratio: f64) -> (Course, Doubt) {
+    fn bend(
+        &mut self,
+        state: &SystemState,
+        ends: [f64; 2],
+        ratio: f64,
+    ) -> (Course<f64>, Doubt<f64>) {
         let [first, last] = ends;
         let mut middle = 0.5 * (first + last);
         let mut change = last - first;
@@ -242,8 +268,7 @@ impl Signal {
                 input_within(state, input, ends.0, ends.1) - 0.5 * (ends.0 + ends.1)
             });
         }
-        // A parabola with these changes over two steps deviates so much in the middle of the second.
-        let curvature = 0.25 * ratio / (1.0 + ratio) * (change - self.last_change * ratio);
+        let curvature = bend(ratio) * (change - self.last_change * ratio);
         let doubt = |middle| Doubt {
             middle,
             is_curved: self.is_curved,
@@ -290,30 +315,58 @@ fn pass_of(state: &SystemState, output: usize) -> Option<(usize, usize)> {
     passes.find_map(|(index, pass)| Some((index, find(pass)?)))
 }
 
-impl Work {
+impl<N: Number> Work<N> {
+    #[inline(always)]
+    pub(super) fn none() -> Self {
+        let zero = N::all(0.0);
+        Self {
+            residual: zero,
+            given: zero,
+            curvature: zero,
+            change: zero,
+            unknown: zero,
+        }
+    }
+
     /// Adds an axis.
-    #[inline]
-    pub(super) fn add(&mut self, axis: &AxisStep, weight: f64) {
-        let given = |at: usize| axis.effort_output[at] * axis.flow_input[at];
-        let residual = |at: usize| axis.effort_input[at] * axis.flow_output[at] - given(at);
-        self.residual += weight * (residual(0) + 4.0 * residual(1) + residual(2)) / 6.0;
+    #[inline(always)]
+    pub(super) fn add(&mut self, axis: &AxisStep<N>, weight: N) {
+        let AxisStep { effort, flow } = axis;
+        let [half, two, three, four, six] = [0.5, 2.0, 3.0, 4.0, 6.0].map(N::all);
+        let given = |at: usize| effort.output[at] * flow.input[at];
+        let residual = |at: usize| effort.input[at] * flow.output[at] - given(at);
+        let mean = residual(0) + four * residual(1) + residual(2);
+        self.residual = self.residual + weight * mean / six;
         // Simpson's rule gives two thirds of the weight to the middle.
-        let weight_of_middle = weight * 2.0 / 3.0;
+        let weight_of_middle = weight * two / three;
+        let minus = N::all(-0.0);
         for (doubt, factor) in [
-            (axis.flow_doubt, axis.effort_input[1]),
-            (axis.effort_doubt, -axis.flow_input[1]),
+            (flow.doubt, effort.input[1]),
+            (effort.doubt, minus - flow.input[1]),
         ] {
             let difference = weight_of_middle * factor * doubt.middle;
             match doubt.is_curved {
-                true => self.change += difference.abs(),
-                false => self.curvature += difference,
+                true => self.change = self.change + difference.magnitude(),
+                false => self.curvature = self.curvature + difference,
             }
         }
-        self.given += weight * (given(0) + 4.0 * given(1) + given(2)) / 6.0;
+        let mean = given(0) + four * given(1) + given(2);
+        self.given = self.given + weight * mean / six;
         // The range counts in full at the start, by half in the middle and not at the end.
-        let unknown =
-            axis.effort_input[0] * axis.flow_range - axis.flow_input[0] * axis.effort_range;
-        self.unknown += 0.5 * weight * unknown;
+        let unknown = effort.input[0] * flow.range - flow.input[0] * effort.range;
+        self.unknown = self.unknown + half * weight * unknown;
+    }
+
+    /// What it makes in a step of this `length`, s, at the end of which these powers are given and received, W.
+    #[inline(always)]
+    pub(super) fn made(&self, given: N, received: N, length: N) -> Made<N> {
+        Made {
+            given,
+            received,
+            residual_integrated: self.residual * length,
+            transferred_integrated: self.given * length,
+            curvature: self.curvature * length,
+        }
     }
 }
 

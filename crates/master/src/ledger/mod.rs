@@ -4,15 +4,17 @@ mod constant_inputs;
 mod copies;
 mod integration;
 mod rows;
+mod single_bond;
+mod sums;
 
 use crate::exchange_mode::Exchange;
-use crate::extremes::{greater, less};
 use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
 use crate::state_stream::stored;
 use crate::step::Step;
 use integration::{AxisCourse, Work};
 pub(crate) use rows::Powers;
+use sums::{Addends, Sums};
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -258,11 +260,10 @@ impl Ledger {
 }
 
 impl IntegrationError {
-    /// Adds a step of this length, s.
+    /// Adds a step of this length, s, but what its curvatures would add, with its sign.
     #[inline]
-    fn add(&mut self, work: &Work, length: f64) {
+    fn add(&mut self, work: &Work<f64>, length: f64) {
         let curvature = work.curvature * length;
-        self.curvature += curvature;
         self.squares += curvature * curvature;
         self.change += work.change * length;
         self.range += work.unknown * length;
@@ -282,66 +283,20 @@ impl BondAccount {
         }
     }
 
-    /// The same as [`observe`](Self::observe) where all inputs are copies of outputs that are not
-    /// stale, and nothing corrects them.
-    #[inline]
-    fn observe_copies<const EXCHANGES: bool>(&mut self, state: &SystemState, step: &Step) {
-        let (mut given, mut received) = (0.0, 0.0);
-        let (mut own_given, mut own_received) = (0.0, 0.0);
-        let (mut output_power, mut curvature) = (0.0, 0.0);
-        for (axis, last_change) in self.axes.iter().zip(&mut self.last_changes) {
-            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
-            let effort_input = axis.weight * state.courses.values[axis.effort_input];
-            let flow_input = axis.weight * state.courses.values[axis.flow_input];
-            given += effort_output * flow_input;
-            received += effort_input * flow_output;
-            output_power += axis.weight * effort_output * flow_output;
-            let mut flow_change = flow_output - state.courses.values[axis.flow_input];
-            if EXCHANGES {
-                let exchanged = &state.signals.exchanged;
-                own_given += (effort_output - exchanged[axis.effort_output]) * flow_input;
-                own_received += effort_input * (flow_output - exchanged[axis.flow_output]);
-                flow_change -= exchanged[axis.flow_output];
-            }
-            curvature += effort_input * (flow_change - *last_change);
-            *last_change = flow_change;
-        }
-        if !EXCHANGES {
-            (own_given, own_received) = (given, received);
-        }
-        // The inputs are the outputs at the start, where there is no residual power.
-        let half = 0.5 * step.size;
-        let own_residual = own_received - own_given;
-        let residual = received - given;
+    /// Keeps the powers of the last step, given and received, W, where nothing is corrected.
+    #[inline(always)]
+    fn keep_powers(&mut self, given: f64, received: f64) {
         let energy = &mut self.energy;
-        energy.given_power = given;
-        energy.received_power = received;
-        energy.residual_power = residual;
-        energy.applied_residual_power = residual;
-        let residual_energy = residual * step.size;
-        energy.transferred_energy += given * step.size;
-        energy.transferred_energy_abs += given.abs() * step.size;
-        self.least = less(energy.transferred_energy, self.least);
-        self.greatest = greater(energy.transferred_energy, self.greatest);
-        energy.residual_energy += residual_energy;
-        energy.applied_residual_energy += residual_energy;
-        energy.residual_energy_integrated += half * own_residual;
-        energy.transferred_energy_integrated += half * (self.output_power_before + own_given);
-        self.output_power_before = output_power;
-        // A parabola over two steps deviates by an eighth of this, and its integral by two thirds of that. What
-        // the effort's curvature adds is of the same magnitude: the sums differ by the terms at the ends.
-        if !curvature.is_nan() {
-            self.error.curvature += curvature * step.size / 12.0;
-        }
-        energy.residual_energy_abs += residual_energy.abs();
-        energy.keep_peaks(|| step.end(&state.graph.clock));
+        (energy.given_power, energy.received_power) = (given, received);
+        energy.residual_power = received - given;
+        energy.applied_residual_power = energy.residual_power;
     }
 
     #[inline]
     fn observe(&mut self, state: &SystemState, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
-        let mut work = Work::default();
+        let mut work = Work::none();
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
             work.add(&course.end(state, axis, length), axis.weight);
@@ -352,26 +307,18 @@ impl BondAccount {
             received += axis.weight * effort_input * flow_output;
             correction += axis.weight * (effort_added * flow_output - effort_output * flow_added);
         }
-        let energy = &mut self.energy;
-        let residual = received - given;
-        energy.given_power = given;
-        energy.received_power = received;
-        energy.residual_power = residual;
-        energy.correction_power = correction;
-        let applied = residual + correction;
-        energy.applied_residual_power = applied;
-        energy.applied_residual_energy += applied * length;
-        energy.residual_energy_integrated += work.residual * length;
-        energy.transferred_energy_integrated += work.given * length;
+        self.keep_powers(given, received);
         self.error.add(&work, length);
-        energy.transferred_energy += given * length;
-        energy.transferred_energy_abs += given.abs() * length;
-        self.least = less(energy.transferred_energy, self.least);
-        self.greatest = greater(energy.transferred_energy, self.greatest);
-        energy.residual_energy += residual * length;
-        energy.residual_energy_abs += residual.abs() * length;
+        let mut addends = Addends::of(&work.made(given, received, length), length);
+        let energy = &mut self.energy;
+        let applied = energy.residual_power + correction;
+        (energy.correction_power, energy.applied_residual_power) = (correction, applied);
         energy.correction_energy += correction * length;
-        energy.keep_peaks(|| step.end(&state.graph.clock));
+        addends.applied_residual = applied * length;
+        let mut sums = Sums::of_bond(self);
+        sums.add(&addends);
+        sums.keep_in(self);
+        self.energy.keep_peaks(|| step.end(&state.graph.clock));
     }
 
     /// Finds by how much inputs were off at the end of the step.
@@ -545,9 +492,10 @@ mod tests {
                 curvature,
                 change,
                 unknown,
-                ..Work::default()
+                ..Work::none()
             };
             error.add(&work, 2.0);
+            error.curvature += work.made(0.0, 0.0, 2.0).curvature;
         }
         let squares = 6.0_f64.powi(2) + 14.0_f64.powi(2);
         assert_eq!(error.total(), 8.0 + 2.0 * (squares.sqrt() + 1.5) + 2.0);

@@ -1,17 +1,19 @@
 //! The ledger over some macro-steps in a row: the same sums as step by step, but some bonds after the others, so that their sums stay
 //! in registers.
 
-use gyrator_thread_team::{Four, Loops, One, with_wide_registers};
+use gyrator_thread_team::{Four, Loops, with_wide_registers};
 
 use super::constant_inputs::ConstantInputs;
 use super::copies::Copies;
+use super::single_bond::SumInTime;
+use super::sums::{Addends, Made, Sums};
 use super::{BondAccount, BondEnergy, Ledger};
 use crate::extremes::greater;
 use crate::rows::{MOST_STEPS, Rows};
 use crate::state::SystemState;
 
 /// Bonds that are added side by side.
-const SIDE_BY_SIDE: usize = 4;
+pub(super) const SIDE_BY_SIDE: usize = 4;
 
 /// Numbers of axes of bonds that can be added here: those of motions in one to three directions, without turns and with them.
 pub(super) const AXES: [usize; 4] = [1, 2, 3, MOST_AXES];
@@ -38,17 +40,6 @@ impl Group<'_> {
     }
 }
 
-/// Powers of the bonds in a macro-step, at its end, and what they add to integrals.
-pub(super) struct Made<F> {
-    /// W.
-    pub(super) given: F,
-    pub(super) received: F,
-    /// Energies, J.
-    pub(super) residual_integrated: F,
-    pub(super) transferred_integrated: F,
-    pub(super) curvature: F,
-}
-
 /// The axes of some bonds from macro-step to macro-step.
 pub(super) trait Courses<F: Four> {
     /// Goes on by a macro-step, the `step`-th of the row, after which these are the outputs.
@@ -67,17 +58,22 @@ struct Steps<'a, 'b> {
     size: f64,
     end_of: &'a dyn Fn(usize) -> f64,
     look: &'a mut Look<'b>,
+    /// The ledger has several bonds.
+    has_several: bool,
     /// Integrated residual energy of all power bonds by macro-step, J.
     made: [f64; MOST_STEPS],
     room: &'a mut Room,
 }
 
-/// Residual and given powers, W, and integrated residual energies, J, of the bonds that were added last.
+/// Residual and given powers, W, and integrated residual energies, J, of the bonds that were added last: in each macro-step those of
+/// [`SIDE_BY_SIDE`] bonds, or those of one bond in the macro-steps.
 #[derive(Clone)]
 pub(super) struct Room {
-    residual: ByStep,
-    given: ByStep,
-    integrated: ByStep,
+    pub(super) residual: ByStep,
+    pub(super) given: ByStep,
+    pub(super) integrated: ByStep,
+    /// Numbers from one macro-step to the next.
+    stride: usize,
 }
 
 impl Default for Room {
@@ -87,6 +83,7 @@ impl Default for Room {
             residual,
             given,
             integrated,
+            stride: SIDE_BY_SIDE,
         }
     }
 }
@@ -166,62 +163,21 @@ impl Ledger {
             start_changes: &state.signals.start_changes,
         };
         let is_constant = self.adds_constant_inputs(state);
-        let steps = Steps {
+        let mut steps = Steps {
             rows,
             used: is_constant.then_some(used),
             size,
             end_of,
             look,
+            has_several: self.bonds.len() > 1,
             // The sum of no numbers.
             made: [-0.0; MOST_STEPS],
             room: &mut self.room,
         };
-        with_wide_registers(Observation {
-            bonds: &mut self.bonds,
-            peak: &mut self.peak,
-            steps,
-        });
+        steps.add_to_all(&mut self.bonds, &mut self.peak);
         if is_constant {
             for bond in &mut self.bonds {
                 bond.find_coupling_error(state);
-            }
-        }
-    }
-}
-
-/// Does the work of [`Ledger::observe_rows`].
-struct Observation<'a, 'b> {
-    bonds: &'a mut [BondAccount],
-    /// As [`Ledger::peak`].
-    peak: &'a mut (f64, f64),
-    steps: Steps<'a, 'b>,
-}
-
-impl Loops for Observation<'_, '_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<F: Four>(self) {
-        let Self {
-            bonds,
-            peak,
-            mut steps,
-        } = self;
-        let mut first = 0;
-        while let Some(bond) = bonds.get(first) {
-            let axes = bond.axes.len();
-            let others = bonds[first..].iter().take(SIDE_BY_SIDE);
-            let alike = others.take_while(|other| other.axes.len() == axes).count();
-            let group = Group(&mut bonds[first..first + alike]);
-            steps.add_to::<F>(group, first);
-            first += alike;
-        }
-        let made = &steps.made[..steps.rows.steps()];
-        if bonds.len() > 1 && greatest_magnitude(made) > peak.0.abs() {
-            for (step, made) in made.iter().enumerate() {
-                if made.abs() > peak.0.abs() {
-                    *peak = (*made, (steps.end_of)(step));
-                }
             }
         }
     }
@@ -234,14 +190,33 @@ fn greatest_magnitude(values: &[f64]) -> f64 {
 }
 
 impl Steps<'_, '_> {
+    /// Adds the macro-steps to all bonds, and to the [`peak`](Ledger::peak) of them together.
+    fn add_to_all(&mut self, bonds: &mut [BondAccount], peak: &mut (f64, f64)) {
+        let mut first = 0;
+        while let Some(bond) = bonds.get(first) {
+            let axes = bond.axes.len();
+            let others = bonds[first..].iter().take(SIDE_BY_SIDE);
+            let alike = others.take_while(|other| other.axes.len() == axes).count();
+            self.add_to(Group(&mut bonds[first..first + alike]), first);
+            first += alike;
+        }
+        let made = &self.made[..self.rows.steps()];
+        if self.has_several && greatest_magnitude(made) > peak.0.abs() {
+            for (step, made) in made.iter().enumerate() {
+                if made.abs() > peak.0.abs() {
+                    *peak = (*made, (self.end_of)(step));
+                }
+            }
+        }
+    }
+
     /// Adds the macro-steps to bonds of which the `first` one has this number.
-    #[inline(always)]
-    fn add_to<F: Four>(&mut self, mut group: Group<'_>, first: usize) {
+    fn add_to(&mut self, mut group: Group<'_>, first: usize) {
         let greatest = match group.0[0].axes.len() {
-            1 => self.sum_of::<F, 1>(&mut group),
-            2 => self.sum_of::<F, 2>(&mut group),
-            3 => self.sum_of::<F, 3>(&mut group),
-            _ => self.sum_of::<F, MOST_AXES>(&mut group),
+            1 => self.sum_of::<1>(&mut group),
+            2 => self.sum_of::<2>(&mut group),
+            3 => self.sum_of::<3>(&mut group),
+            _ => self.sum_of::<MOST_AXES>(&mut group),
         };
         let Self {
             room,
@@ -250,165 +225,153 @@ impl Steps<'_, '_> {
             look,
             ..
         } = self;
-        let Room {
-            residual,
-            given,
-            integrated,
-        } = &**room;
+        let stride = room.stride;
+        let [residual, given, integrated] =
+            [&room.residual, &room.given, &room.integrated].map(|all| all.as_flattened());
         let steps = self.rows.steps();
         let Group(bonds) = group;
         if bonds.len() == SIDE_BY_SIDE && bonds.iter().all(|bond| bond.is_power) {
-            for (made, own) in made.iter_mut().zip(integrated).take(steps) {
+            for (made, own) in made.iter_mut().zip(&room.integrated).take(steps) {
                 *made = own.iter().fold(*made, |made, own| made + own);
             }
-        } else {
+        } else if self.has_several {
             for (index, _) in bonds.iter().enumerate().filter(|(_, bond)| bond.is_power) {
-                for (made, own) in made.iter_mut().zip(integrated).take(steps) {
-                    *made += own[index];
+                let own = integrated[index..].iter().step_by(stride);
+                for (made, own) in made.iter_mut().zip(own).take(steps) {
+                    *made += own;
                 }
             }
         }
         for (index, bond) in bonds.iter_mut().enumerate() {
             let [most_residual, most_given, made] = greatest.map(|each| each[index]);
             let sums = &mut bond.energy;
+            let at = |step: usize| step * stride + index;
             if most_residual > sums.max_residual_power
                 || made > sums.peak_residual_energy_integrated.abs()
             {
-                let in_step = |step: usize| [residual[step][index], integrated[step][index]];
+                let in_step = |step: usize| [residual[at(step)], integrated[at(step)]];
                 sums.keep_peaks_of((0..steps).map(in_step), *end_of);
             }
-            let of = |step: usize| [residual[step][index], given[step][index]];
+            let of = |step: usize| [residual[at(step)], given[at(step)]];
             let powers = Powers { steps, of: &of };
             look(first + index, powers, [most_residual, most_given]);
         }
     }
 
-    /// As [`sum`](Self::sum) for bonds of so many `AXES`.
-    #[inline(always)]
-    fn sum_of<F: Four, const AXES: usize>(&mut self, group: &mut Group<'_>) -> [Each; 3] {
-        let before = self.rows.after(0);
+    /// Adds the macro-steps to the sums of bonds of so many `AXES`. Returns the greatest magnitudes of residual power and given
+    /// power, W, and of the integrated residual energy, J.
+    fn sum_of<const AXES: usize>(&mut self, group: &mut Group<'_>) -> [Each; 3] {
+        let (rows, size, room) = (self.rows, self.size, &mut *self.room);
         if let Some(used) = self.used {
-            let place = |input: usize| used.places.map_or(input, |places| places[input] as usize);
-            let (changes, size) = (used.start_changes, self.size);
-            let courses = ConstantInputs::<F, AXES>::new(group, used.rows, place, changes, size);
-            return self.sum(group, courses);
+            room.stride = SIDE_BY_SIDE;
+            return with_wide_registers(SumOfConstantInputs::<AXES> {
+                rows,
+                used,
+                size,
+                group,
+                room,
+            });
         }
-        match group.0.len() {
-            1 => self.sum(group, Copies::<One, AXES>::new(group, before, self.size)),
-            _ => self.sum(group, Copies::<F, AXES>::new(group, before, self.size)),
+        if let [bond] = &mut *group.0 {
+            room.stride = 1;
+            return with_wide_registers(SumInTime::<AXES> {
+                rows,
+                size,
+                bond,
+                room,
+            });
         }
-    }
-
-    /// Adds the macro-steps to the sums of bonds. Returns the greatest magnitudes of residual power and given power, W, and of the
-    /// integrated residual energy, J.
-    #[inline(always)]
-    fn sum<F: Four>(&mut self, group: &mut Group<'_>, mut courses: impl Courses<F>) -> [Each; 3] {
-        let (zero, size) = (F::all(0.0), F::all(self.size));
-        let mut sums = Sums::<F>::of(group);
-        let (mut given, mut received) = (zero, zero);
-        let (mut most_residual, mut most_given, mut most_made) = (zero, zero, zero);
-        let room = &mut *self.room;
-        let kept = room.residual.iter_mut().zip(&mut room.given);
-        let kept = kept.zip(&mut room.integrated).enumerate();
-        let rows = self.rows.all().skip(1);
-        for (row, (step, ((residual_powers, given_powers), integrated))) in rows.zip(kept) {
-            let made = courses.go_on(step, row);
-            (given, received) = (made.given, made.received);
-            let residual = received - given;
-            residual.write(residual_powers);
-            given.write(given_powers);
-            let transferred = given * size;
-            sums.transferred = sums.transferred + transferred;
-            sums.transferred_abs = sums.transferred_abs + transferred.abs();
-            sums.least = sums.transferred.or_less(sums.least);
-            sums.greatest = sums.transferred.or_more(sums.greatest);
-            let residual_energy = residual * size;
-            sums.residual = sums.residual + residual_energy;
-            sums.applied_residual = sums.applied_residual + residual_energy;
-            sums.residual_abs = sums.residual_abs + residual_energy.abs();
-            sums.residual_integrated = sums.residual_integrated + made.residual_integrated;
-            sums.residual_integrated.write(integrated);
-            sums.transferred_integrated = sums.transferred_integrated + made.transferred_integrated;
-            sums.curvature = sums.curvature + made.curvature;
-            most_residual = residual.abs().or_more(most_residual);
-            most_given = given.abs().or_more(most_given);
-            most_made = sums.residual_integrated.abs().or_more(most_made);
-        }
-        sums.keep(group);
-        courses.keep(group.0);
-        let (given, received): (Each, Each) = (given.into(), received.into());
-        for (index, bond) in group.0.iter_mut().enumerate() {
-            let energy = &mut bond.energy;
-            energy.given_power = given[index];
-            energy.received_power = received[index];
-            energy.residual_power = received[index] - given[index];
-            energy.applied_residual_power = energy.residual_power;
-        }
-        [most_residual, most_given, most_made].map(F::into)
+        room.stride = SIDE_BY_SIDE;
+        with_wide_registers(SumOfCopies::<AXES> {
+            rows,
+            size,
+            group,
+            room,
+        })
     }
 }
 
-/// Sums and extremes of some bonds, sum by sum: each is one register.
-struct Sums<F> {
-    transferred: F,
-    transferred_abs: F,
-    transferred_integrated: F,
-    residual: F,
-    residual_abs: F,
-    residual_integrated: F,
-    applied_residual: F,
-    curvature: F,
-    least: F,
-    greatest: F,
+/// Adds bonds whose inputs are copies of outputs. Each kind of sums is a function of its own: in one function for all, registers are
+/// spilled.
+struct SumOfCopies<'a, 'b, const AXES: usize> {
+    rows: &'a Rows,
+    size: f64,
+    group: &'a mut Group<'b>,
+    room: &'a mut Room,
 }
 
-impl<F: Four> Sums<F> {
-    #[inline(always)]
-    fn of(group: &Group<'_>) -> Self {
-        let each = |value: fn(&BondAccount) -> f64| group.number(value);
-        Self {
-            transferred: each(|bond| bond.energy.transferred_energy),
-            transferred_abs: each(|bond| bond.energy.transferred_energy_abs),
-            transferred_integrated: each(|bond| bond.energy.transferred_energy_integrated),
-            residual: each(|bond| bond.energy.residual_energy),
-            residual_abs: each(|bond| bond.energy.residual_energy_abs),
-            residual_integrated: each(|bond| bond.energy.residual_energy_integrated),
-            applied_residual: each(|bond| bond.energy.applied_residual_energy),
-            curvature: each(|bond| bond.error.curvature),
-            least: each(|bond| bond.least),
-            greatest: each(|bond| bond.greatest),
-        }
-    }
+impl<const AXES: usize> Loops for SumOfCopies<'_, '_, AXES> {
+    type Output = [Each; 3];
 
     #[inline(always)]
-    fn keep(self, Group(bonds): &mut Group<'_>) {
-        let mut keep = |sum: F, own: fn(&mut BondAccount) -> &mut f64| {
-            let sums: Each = sum.into();
-            for (bond, sum) in bonds.iter_mut().zip(sums) {
-                *own(bond) = sum;
-            }
-        };
-        keep(self.transferred, |bond| &mut bond.energy.transferred_energy);
-        keep(self.transferred_abs, |bond| {
-            &mut bond.energy.transferred_energy_abs
-        });
-        keep(self.transferred_integrated, |bond| {
-            &mut bond.energy.transferred_energy_integrated
-        });
-        keep(self.residual, |bond| &mut bond.energy.residual_energy);
-        keep(self.residual_abs, |bond| {
-            &mut bond.energy.residual_energy_abs
-        });
-        keep(self.residual_integrated, |bond| {
-            &mut bond.energy.residual_energy_integrated
-        });
-        keep(self.applied_residual, |bond| {
-            &mut bond.energy.applied_residual_energy
-        });
-        keep(self.curvature, |bond| &mut bond.error.curvature);
-        keep(self.least, |bond| &mut bond.least);
-        keep(self.greatest, |bond| &mut bond.greatest);
+    fn run<F: Four>(self) -> [Each; 3] {
+        let courses = Copies::<F, AXES>::new(self.group, self.rows.after(0), self.size);
+        sum(self.group, courses, self.rows, self.size, self.room)
     }
+}
+
+/// Adds bonds whose inputs are constant in each macro-step.
+struct SumOfConstantInputs<'a, 'b, const AXES: usize> {
+    rows: &'a Rows,
+    used: Used<'a>,
+    size: f64,
+    group: &'a mut Group<'b>,
+    room: &'a mut Room,
+}
+
+impl<const AXES: usize> Loops for SumOfConstantInputs<'_, '_, AXES> {
+    type Output = [Each; 3];
+
+    #[inline(always)]
+    fn run<F: Four>(self) -> [Each; 3] {
+        let used = self.used;
+        let place = |input: usize| used.places.map_or(input, |places| places[input] as usize);
+        let (changes, size) = (used.start_changes, self.size);
+        let courses = ConstantInputs::<F, AXES>::new(self.group, used.rows, place, changes, size);
+        sum(self.group, courses, self.rows, size, self.room)
+    }
+}
+
+/// Adds macro-steps of this `size`, s, to the sums of bonds. Returns as [`Steps::sum_of`].
+#[inline(always)]
+fn sum<F: Four>(
+    group: &mut Group<'_>,
+    mut courses: impl Courses<F>,
+    rows: &Rows,
+    size: f64,
+    room: &mut Room,
+) -> [Each; 3] {
+    let (zero, size) = (F::all(0.0), F::all(size));
+    let mut sums = Sums::<F>::of(|value| group.number(value));
+    let (mut given, mut received) = (zero, zero);
+    let (mut most_residual, mut most_given, mut most_made) = (zero, zero, zero);
+    let kept = room.residual.iter_mut().zip(&mut room.given);
+    let kept = kept.zip(&mut room.integrated).enumerate();
+    let rows = rows.all().skip(1);
+    for (row, (step, ((residual_powers, given_powers), integrated))) in rows.zip(kept) {
+        let made = courses.go_on(step, row);
+        (given, received) = (made.given, made.received);
+        let addends = Addends::of(&made, size);
+        *residual_powers = addends.residual_power.into();
+        *given_powers = given.into();
+        sums.add(&addends);
+        *integrated = sums.residual_integrated.into();
+        most_residual = addends.residual_power.magnitude().or_more(most_residual);
+        most_given = given.magnitude().or_more(most_given);
+        most_made = sums.residual_integrated.magnitude().or_more(most_made);
+    }
+    sums.keep(|sum, own| {
+        let sums: Each = sum.into();
+        for (bond, sum) in group.0.iter_mut().zip(sums) {
+            *own(bond) = sum;
+        }
+    });
+    courses.keep(group.0);
+    let (given, received): (Each, Each) = (given.into(), received.into());
+    for (index, bond) in group.0.iter_mut().enumerate() {
+        bond.keep_powers(given[index], received[index]);
+    }
+    [most_residual, most_given, most_made].map(F::into)
 }
 
 impl BondEnergy {
