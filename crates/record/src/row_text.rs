@@ -22,6 +22,8 @@ const WHOLE: u64 = 1 << 53;
 /// changes, and that one an eighth more (measured with twenty columns).
 pub(crate) struct Texts {
     known: Vec<Known>,
+    /// Those of the batch in progress that were known before it; without a length where they were not.
+    before: Box<[Known; BATCH]>,
     /// Bits of a hash that are not of a place.
     shift: u32,
 }
@@ -62,6 +64,7 @@ impl Texts {
         let places = places.next_power_of_two();
         Self {
             known: vec![ZERO; places],
+            before: Box::new([ZERO; BATCH]),
             shift: u64::BITS - places.ilog2(),
         }
     }
@@ -121,18 +124,21 @@ impl Texts {
     /// Appends at most [`BATCH`] doubles.
     #[inline]
     fn push_batch(&mut self, buffer: &mut RowBuffer, values: &[f64]) {
+        if values.is_empty() {
+            return;
+        }
         let mut made: [zmij::Buffer; BATCH] = std::array::from_fn(|_| zmij::Buffer::new());
         let mut texts = [""; BATCH];
-        let mut before = [ZERO; BATCH];
         for (index, (made, value)) in made.iter_mut().zip(values).enumerate() {
             let place = self.place(*value);
             let known = &mut self.known[place];
-            before[index].length = 0;
+            let before = &mut self.before[index];
+            before.length = 0;
             if known.bits != value.to_bits() {
                 texts[index] = made.format(*value);
                 (known.bits, known.length) = (value.to_bits(), MADE | index as u8);
             } else if known.length & MADE == 0 {
-                before[index] = *known;
+                *before = *known;
             } else {
                 texts[index] = texts[usize::from(known.length & !MADE) % BATCH];
             }
@@ -141,9 +147,10 @@ impl Texts {
         let mut end = 0;
         for (index, value) in values.iter().enumerate() {
             let room = &mut room[end..end + ROOM];
-            let mut length = usize::from(before[index].length);
+            let before = &self.before[index];
+            let mut length = usize::from(before.length);
             if length > 0 {
-                room[..LONGEST].copy_from_slice(&before[index].text);
+                room[..LONGEST].copy_from_slice(&before.text);
             } else {
                 let text = texts[index].as_bytes();
                 length = text.len();

@@ -43,6 +43,8 @@ pub(crate) struct SpoolRows {
     kinds: Vec<ColumnType>,
     /// Columns before the first one that is not of reals.
     reals: usize,
+    /// The least length of a row, and what a check begins with then: to make it anew takes as long as a short row.
+    prepared: ([u8; 4], Hasher),
 }
 
 impl SpoolHeader {
@@ -133,6 +135,8 @@ impl SpoolRows {
         self.kinds = columns.iter().map(|column| column.kind).collect();
         let reals = self.kinds.iter();
         self.reals = reals.take_while(|kind| **kind == ColumnType::Real).count();
+        let length = (self.length().0 as u32).to_le_bytes();
+        self.prepared = (length, check_of(length));
     }
 
     /// Appends the header of a file of rows of these columns.
@@ -163,6 +167,22 @@ impl SpoolRows {
         (size_of::<f64>() + length, is_fixed)
     }
 
+    /// The check of a row by the bytes of its length, time and cells.
+    #[inline]
+    pub(crate) fn check(&self, length: [u8; 4], contents: &[u8]) -> u32 {
+        let mut hasher = match &self.prepared {
+            (usual, prepared) if *usual == length => prepared.clone(),
+            _ => check_of(length),
+        };
+        hasher.update(contents);
+        hasher.finalize()
+    }
+
+    /// The length of time and cells of every row, where all cells are reals.
+    pub(crate) fn length_of_reals(&self) -> Option<usize> {
+        (self.others().is_empty()).then(|| size_of::<f64>() * (1 + self.reals))
+    }
+
     /// Appends a row: reals, then cells of any type; returns the number of cells after the time.
     #[inline]
     pub(crate) fn push_row(
@@ -173,10 +193,16 @@ impl SpoolRows {
         others: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> usize {
         let begin = buffer.len();
-        buffer.extend_from_slice(&[0; ROW_HEAD]);
-        buffer.push_doubles(&[time]);
         let direct = reals.len().min(self.reals);
-        buffer.push_doubles(&reals[..direct]);
+        // The head is written when the row is complete.
+        let length = ROW_HEAD + size_of::<f64>() * (1 + direct);
+        let (room, _) = buffer.room(length)[..length].as_chunks_mut();
+        room[ROW_HEAD / size_of::<f64>()] = time.to_le_bytes();
+        let room = &mut room[1 + ROW_HEAD / size_of::<f64>()..];
+        for (target, number) in room.iter_mut().zip(&reals[..direct]) {
+            *target = number.to_le_bytes();
+        }
+        buffer.advance(length);
         let mut found = direct;
         let rest = reals[direct..].iter().copied().map(Cell::Real);
         for cell in rest.chain(others) {
@@ -190,7 +216,7 @@ impl SpoolRows {
         // A row of 4 GiB is read as a damaged one.
         let length = (contents.len() as u32).to_le_bytes();
         head[..4].copy_from_slice(&length);
-        head[4..].copy_from_slice(&check(length, contents).to_le_bytes());
+        head[4..].copy_from_slice(&self.check(length, contents).to_le_bytes());
         found
     }
 }
@@ -200,11 +226,9 @@ pub(crate) fn is_spool(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The check of a row by the bytes of its length, time and cells.
-pub(crate) fn check(length: [u8; 4], contents: &[u8]) -> u32 {
-    let mut hasher = Hasher::new_with_initial(u32::from_le_bytes(length));
-    hasher.update(contents);
-    hasher.finalize()
+/// The beginning of the check of a row whose time and cells have this length.
+fn check_of(length: [u8; 4]) -> Hasher {
+    Hasher::new_with_initial(u32::from_le_bytes(length))
 }
 
 /// Number of whole rows at the beginning of a block, and their bytes, by their lengths alone.

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use crate::columnar::{CellValues, Cells};
 use crate::sink::ColumnType;
-use crate::spool::{Fields, HEADER_HEAD, ROW_HEAD, SpoolHeader, SpoolRows, check, number};
+use crate::spool::{Fields, HEADER_HEAD, ROW_HEAD, SpoolHeader, SpoolRows, number};
 
 /// Bytes that are read at a time.
 const PIECE: usize = 256 * 1024;
@@ -141,6 +141,13 @@ impl<R: Read> SpoolReader<R> {
                 return Ok((0, 0));
             }
         };
+        if let Some(length) = self.layout.length_of_reals() {
+            let count = self.read_reals(begin, length, most, cells);
+            return match count {
+                0 => Err(self.damaged()),
+                _ => Ok((count, self.used - begin)),
+            };
+        }
         let mut starts = Vec::with_capacity(PIECE / self.layout.length().0);
         let mut end = begin;
         while starts.len() < most {
@@ -153,7 +160,8 @@ impl<R: Read> SpoolReader<R> {
             }
             let contents = &self.buffer[end + ROW_HEAD..next];
             let length = [head[0], head[1], head[2], head[3]];
-            let is_right = !self.is_checked || check(length, contents) == number(&head[4..]);
+            let is_right =
+                !self.is_checked || self.layout.check(length, contents) == number(&head[4..]);
             if !is_right || !self.layout.fits(contents) {
                 break;
             }
@@ -167,6 +175,42 @@ impl<R: Read> SpoolReader<R> {
         self.used = end;
         self.rows += starts.len() as u64;
         Ok((starts.len(), end - begin))
+    }
+
+    /// As [`read`](Self::read) from this place of the buffer on, where all cells are reals, so that time and cells of each row have this
+    /// `length`; returns the number of rows.
+    fn read_reals(
+        &mut self,
+        begin: usize,
+        length: usize,
+        most: usize,
+        cells: &mut [Cells],
+    ) -> usize {
+        let rest = &self.buffer[begin..self.filled];
+        let whole = ROW_HEAD + length;
+        let rows = rest.chunks_exact(whole).take(most);
+        let right = rows.take_while(|row| {
+            let (head, contents) = row.split_at(ROW_HEAD);
+            let own = [head[0], head[1], head[2], head[3]];
+            number(head) as usize == length
+                && (!self.is_checked || self.layout.check(own, contents) == number(&head[4..]))
+        });
+        let count = right.count();
+        for (place, cells) in cells.iter_mut().enumerate() {
+            let offset = ROW_HEAD + place * size_of::<f64>();
+            if let CellValues::Real(values) = cells.values_mut()
+                && offset < whole
+            {
+                let rows = rest[..count * whole].chunks_exact(whole);
+                values.extend(rows.map(|row| {
+                    let bytes = row[offset..].first_chunk();
+                    bytes.map_or(f64::NAN, |bytes| f64::from_le_bytes(*bytes))
+                }));
+            }
+        }
+        self.used = begin + count * whole;
+        self.rows += count as u64;
+        count
     }
 
     /// Whether a row can be so long.

@@ -46,9 +46,10 @@ impl Ring {
     fn store(&mut self, offset: u64, bytes: &[u8]) {
         let place = offset % CAPACITY;
         let first = bytes.len().min((CAPACITY - place) as usize);
-        self.0.store_bytes(place as usize, &bytes[..first]);
+        // Nothing else writes to it.
+        self.0.store_bytes_in_words(place as usize, &bytes[..first]);
         if first < bytes.len() {
-            self.0.store_bytes(0, &bytes[first..]);
+            self.0.store_bytes_in_words(0, &bytes[first..]);
         }
     }
 
