@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::Options;
 use super::meter::Meter;
 use super::programs::{Floor, Fmus, Gyrator};
-use super::rows::{self, Library, Mode, Recording, Row};
+use super::rows::{self, Coupling, Library, Mode, Recording, Row};
 use super::slope::{Steps, slope};
 
 /// The kept figures, from the root of the repository.
@@ -28,11 +28,11 @@ fn table() -> Vec<Row> {
         library: Library::Annotated,
         recording,
     };
-    let plain = rows::UNITS.map(|units| row(units, Mode::Plain, Recording::Off));
+    let plain = rows::UNITS.map(|units| row(units, Mode::PLAIN, Recording::Off));
     let supervised = [2, 100].map(|units| row(units, Mode::Supervised, Recording::Off));
     let recorded = [Recording::Csv, Recording::CsvAll, Recording::Parquet];
-    let recorded = recorded.map(|recording| row(100, Mode::Plain, recording));
-    let auto = [Mode::Held, Mode::Auto, Mode::AutoBonds];
+    let recorded = recorded.map(|recording| row(100, Mode::PLAIN, recording));
+    let auto = [Coupling::Held, Coupling::Auto, Coupling::AutoBonds].map(Mode::Plain);
     let auto = auto.map(|mode| row(10, mode, Recording::Off));
     [&plain[..], &supervised, &recorded, &auto].concat()
 }

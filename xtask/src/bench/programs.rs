@@ -117,9 +117,7 @@ impl<'a> Gyrator<'a> {
         let call = call.arguments(["--progress", "never", "--accept-divergence", "--summary"]);
         let call = call.argument(summary);
         let call = match row.mode {
-            Mode::Plain | Mode::Held | Mode::Auto | Mode::AutoBonds => {
-                call.argument("--no-supervisor")
-            }
+            Mode::Plain(_) => call.argument("--no-supervisor"),
             Mode::Supervised => call,
             Mode::Threads => call.arguments(["--no-supervisor", "--worker-threads", "2"]),
             Mode::Isolated => call.argument("--isolate"),
@@ -215,9 +213,9 @@ fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
 pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
     let instances = row.units;
     let stop_time = steps as f64 * STEP_SIZE;
-    let choice = match row.mode {
-        Mode::Auto | Mode::AutoBonds => "",
-        _ => "method = \"jacobi\"\nextrapolation = \"hold\"\n",
+    let choice = match row.mode.is_chosen() {
+        true => "",
+        false => "method = \"jacobi\"\nextrapolation = \"hold\"\n",
     };
     let mut text = format!(
         "[experiment]\nstart_time = 0.0\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\n{choice}"
@@ -238,7 +236,7 @@ pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
             };
             format!("[{}, {}]", pair(0), pair(1))
         };
-        if matches!(row.mode, Mode::Held | Mode::Auto) {
+        if !row.mode.has_bonds() {
             for (from, to) in [(a, b), (b, a)] {
                 for axis in 0..2 {
                     let _ = writeln!(
@@ -260,6 +258,7 @@ pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rows::Coupling;
     use super::*;
 
     #[test]
@@ -290,7 +289,7 @@ mod tests {
         for library in Library::ALL {
             let row = Row {
                 units: 4,
-                mode: Mode::Plain,
+                mode: Mode::PLAIN,
                 library,
                 recording: Recording::Csv,
             };
@@ -309,14 +308,22 @@ mod tests {
             recording: Recording::Off,
         };
         let file = |mode| system_file(Path::new("Tiny.fmu"), row(mode), 1000);
-        let text = file(Mode::Plain);
+        let text = file(Mode::PLAIN);
         let table: toml::Table = text.parse().unwrap();
         let words = |mode| ["hold", "bonds", "connections"].map(|word| file(mode).contains(word));
-        assert_eq!(words(Mode::Plain), [true, true, false]);
-        assert_eq!(words(Mode::AutoBonds), [false, true, false]);
-        assert_eq!(words(Mode::Held), [true, false, true]);
-        assert_eq!(words(Mode::Auto), [false, false, true]);
-        assert_eq!(file(Mode::Auto).matches("[[connections]]").count(), 8);
+        assert_eq!(words(Mode::PLAIN), [true, true, false]);
+        assert_eq!(
+            words(Mode::Plain(Coupling::AutoBonds)),
+            [false, true, false]
+        );
+        assert_eq!(words(Mode::Plain(Coupling::Held)), [true, false, true]);
+        assert_eq!(words(Mode::Plain(Coupling::Auto)), [false, false, true]);
+        assert_eq!(
+            file(Mode::Plain(Coupling::Auto))
+                .matches("[[connections]]")
+                .count(),
+            8
+        );
         assert_eq!(table["experiment"]["stop_time"].as_float(), Some(1.0));
         assert_eq!(table["components"].as_table().unwrap().len(), 4);
         assert_eq!(table["bonds"].as_array().unwrap().len(), 2);

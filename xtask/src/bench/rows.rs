@@ -5,20 +5,26 @@ use std::fmt;
 /// How gyrator carries the run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// In the process that was started, on one thread.
-    Plain,
-    /// As plain, with connections in the place of bonds.
-    Held,
-    /// As held, with a system file that names no method and no extrapolation.
-    Auto,
-    /// As plain, with such a file.
-    AutoBonds,
+    /// In the process that was started, on one thread, coupled in one of several ways.
+    Plain(Coupling),
     /// In a worker process, as it is shipped.
     Supervised,
     /// As plain, on two threads.
     Threads,
     /// As supervised, with a process for each FMU.
     Isolated,
+}
+
+/// How the FMUs are coupled. Where the mode does not say it, by bonds, with held inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coupling {
+    Bonds,
+    /// Connections in the place of bonds.
+    Held,
+    /// As held, with a system file that names no method and no extrapolation.
+    Auto,
+    /// Bonds, with such a file.
+    AutoBonds,
 }
 
 /// The properties of the library of the FMU.
@@ -47,10 +53,10 @@ pub(super) enum Recording {
 }
 
 const MODES: [Mode; 7] = [
-    Mode::Plain,
-    Mode::Held,
-    Mode::Auto,
-    Mode::AutoBonds,
+    Mode::PLAIN,
+    Mode::Plain(Coupling::Held),
+    Mode::Plain(Coupling::Auto),
+    Mode::Plain(Coupling::AutoBonds),
     Mode::Supervised,
     Mode::Threads,
     Mode::Isolated,
@@ -69,16 +75,35 @@ const RECORDINGS: [Recording; 4] = [
 ];
 
 impl Mode {
+    pub(super) const PLAIN: Self = Self::Plain(Coupling::Bonds);
+
+    /// The word for the mode and the coupling.
     pub(super) const fn word(self) -> &'static str {
         match self {
-            Self::Plain => "plain",
-            Self::Held => "held",
-            Self::Auto => "auto",
-            Self::AutoBonds => "auto-bonds",
+            Self::Plain(Coupling::Bonds) => "plain",
+            Self::Plain(Coupling::Held) => "held",
+            Self::Plain(Coupling::Auto) => "auto",
+            Self::Plain(Coupling::AutoBonds) => "auto-bonds",
             Self::Supervised => "supervised",
             Self::Threads => "threads",
             Self::Isolated => "isolated",
         }
+    }
+
+    const fn coupling(self) -> Coupling {
+        match self {
+            Self::Plain(coupling) => coupling,
+            Self::Supervised | Self::Threads | Self::Isolated => Coupling::Bonds,
+        }
+    }
+
+    pub(super) const fn has_bonds(self) -> bool {
+        matches!(self.coupling(), Coupling::Bonds | Coupling::AutoBonds)
+    }
+
+    /// Whether gyrator chooses method and extrapolation.
+    pub(super) const fn is_chosen(self) -> bool {
+        matches!(self.coupling(), Coupling::Auto | Coupling::AutoBonds)
     }
 }
 
@@ -138,20 +163,21 @@ impl Row {
 
     /// The same system with held inputs, of a row with `auto`.
     pub(super) fn held(self) -> Option<Self> {
-        let mode = match self.mode {
-            Mode::Auto => Mode::Held,
-            Mode::AutoBonds => Mode::Plain,
-            _ => return None,
+        let coupling = match self.mode.coupling() {
+            Coupling::Auto => Coupling::Held,
+            Coupling::AutoBonds => Coupling::Bonds,
+            Coupling::Bonds | Coupling::Held => return None,
         };
+        let mode = Mode::Plain(coupling);
         Some(Self { mode, ..self })
     }
 
     /// The greatest cost of a row with `auto`, over that of the same system with held inputs: a bar of this project, for systems
     /// without bonds.
     pub(super) fn greatest_cost(self) -> Option<f64> {
-        match (self.mode, self.library) {
-            (Mode::Auto, Library::Busy) => Some(1.03),
-            (Mode::Auto, _) => Some(2.0),
+        match (self.mode.coupling(), self.library) {
+            (Coupling::Auto, Library::Busy) => Some(1.03),
+            (Coupling::Auto, _) => Some(2.0),
             _ => None,
         }
     }
@@ -167,17 +193,19 @@ impl Row {
 
 /// The rows of the table, in its order.
 pub(super) fn table() -> Vec<Row> {
+    let [held, auto, auto_bonds] =
+        [Coupling::Held, Coupling::Auto, Coupling::AutoBonds].map(Mode::Plain);
     let blocks: &[(Mode, &[Library], &[Recording])] = &[
-        (Mode::Plain, &LIBRARIES[..3], &[Recording::Off]),
+        (Mode::PLAIN, &LIBRARIES[..3], &[Recording::Off]),
         (Mode::Supervised, &LIBRARIES[..3], &[Recording::Off]),
         (Mode::Threads, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Isolated, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Supervised, &LIBRARIES[..1], &RECORDINGS[1..]),
-        (Mode::Held, &LIBRARIES[..1], &[Recording::Off]),
-        (Mode::Auto, &LIBRARIES[..1], &[Recording::Off]),
-        (Mode::AutoBonds, &LIBRARIES[..1], &[Recording::Off]),
-        (Mode::Held, &LIBRARIES[3..], &[Recording::Off]),
-        (Mode::Auto, &LIBRARIES[3..], &[Recording::Off]),
+        (held, &LIBRARIES[..1], &[Recording::Off]),
+        (auto, &LIBRARIES[..1], &[Recording::Off]),
+        (auto_bonds, &LIBRARIES[..1], &[Recording::Off]),
+        (held, &LIBRARIES[3..], &[Recording::Off]),
+        (auto, &LIBRARIES[3..], &[Recording::Off]),
     ];
     let of_block = |(mode, libraries, recordings): &(Mode, &[Library], &[Recording])| {
         rows(&[*mode], libraries, recordings)
@@ -191,7 +219,7 @@ pub(super) fn table() -> Vec<Row> {
 
 /// The rows of other masters, which know neither the annotation nor the ways in which gyrator runs.
 pub(super) fn peers() -> Vec<Row> {
-    let mut rows = rows(&[Mode::Plain], &[Library::Stateless], &RECORDINGS[..2]);
+    let mut rows = rows(&[Mode::PLAIN], &[Library::Stateless], &RECORDINGS[..2]);
     rows.retain(|row| row.units < 1000);
     rows
 }
@@ -201,8 +229,8 @@ pub(super) fn peers() -> Vec<Row> {
 fn is_offered(row: &Row) -> bool {
     match row.mode {
         Mode::Isolated => row.units < 1000,
-        Mode::Held | Mode::Auto | Mode::AutoBonds => row.units == 10,
-        Mode::Plain | Mode::Supervised | Mode::Threads => true,
+        Mode::PLAIN | Mode::Supervised | Mode::Threads => true,
+        Mode::Plain(_) => row.units == 10,
     }
 }
 

@@ -149,7 +149,7 @@ mod tests {
 
     const ROW: Row = Row {
         units: 10,
-        mode: Mode::Plain,
+        mode: Mode::PLAIN,
         library: Library::Annotated,
         recording: Recording::Off,
     };

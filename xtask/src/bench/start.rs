@@ -75,7 +75,7 @@ pub(super) fn run(
     pair(
         "run, 2 units, plain",
         2,
-        &run(row(2, Mode::Plain, Library::Stateless)),
+        &run(row(2, Mode::PLAIN, Library::Stateless)),
     )?;
     for library in [Library::Stateless, Library::Copied] {
         let mut times = Vec::new();

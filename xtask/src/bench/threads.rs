@@ -1,7 +1,7 @@
 //! Two threads against one, and against two processes that know nothing of each other: as much as the machine gives.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use super::programs::{Gyrator, system_file};
@@ -88,15 +88,17 @@ fn slope(systems: &[PathBuf; 2], runs: impl Fn(&Path) -> Vec<Command>) -> Result
 /// Time by the clock from the start of programs, beside each other, to the end of the last one, s.
 fn seconds(commands: Vec<Command>) -> Result<f64, String> {
     let begin = Instant::now();
-    let mut started = Vec::new();
+    let mut started: Vec<(Child, String)> = Vec::new();
     for mut command in commands {
         command.stdout(Stdio::null()).stderr(Stdio::null());
-        let name = command.get_program().display().to_string();
-        let child = command.spawn();
-        started.push((
-            child.map_err(|error| format!("{name}: {error}"))?,
-            format!("{command:?}"),
-        ));
+        match command.spawn() {
+            Ok(child) => started.push((child, format!("{command:?}"))),
+            Err(error) => {
+                end(&mut started);
+                let name = command.get_program().display();
+                return Err(format!("{name}: {error}"));
+            }
+        }
     }
     // Each is waited for, also where one has failed.
     let ended = started.into_iter().map(|(mut child, call)| {
@@ -110,6 +112,15 @@ fn seconds(commands: Vec<Command>) -> Result<f64, String> {
     let time = begin.elapsed().as_secs_f64();
     ended.into_iter().collect::<Result<(), String>>()?;
     Ok(time)
+}
+
+/// Ends programs that have nothing beside them.
+fn end(started: &mut [(Child, String)]) {
+    for (child, _) in started {
+        // Those that have ended by themselves need no end.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
 }
 
 /// Times of a macro-step, and how many times as fast as one thread.
@@ -172,6 +183,18 @@ mod tests {
             error.contains("exit 3") && error.contains("failed"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_program_without_the_other_is_ended() {
+        let mut first = Command::new("sleep");
+        let child = first.arg("600").spawn().unwrap();
+        let mut started = vec![(child, "first".to_owned())];
+        end(&mut started);
+        let status = started[0].0.try_wait().unwrap();
+        assert!(status.is_some_and(|status| !status.success()));
+        let error = seconds(vec![Command::new("sleep"), Command::new("/no/program")]).unwrap_err();
+        assert!(error.starts_with("/no/program: "), "{error}");
     }
 
     #[test]
