@@ -5,12 +5,15 @@ use std::process::Command;
 
 use crate::bench::Bench;
 
+/// The crate of this repository: the program finds it by itself only where its target folder lies in the repository.
+const KIT: &str = concat!("--fmu-kit=", env!("CARGO_MANIFEST_DIR"), "/../../fmus/kit");
+
 /// Compiled with the crates and versions of this workspace, without a network; then validated and simulated.
 #[test]
 #[ignore = "study: compiles a crate with its dependencies"]
 fn the_crate_builds_its_fmu_and_its_tests_pass() {
     let bench = Bench::new();
-    let outcome = bench.run(["new-fmu", "hydraulic-pump"]);
+    let outcome = bench.run(["new-fmu", "hydraulic-pump", KIT]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     std::fs::copy(
@@ -48,7 +51,7 @@ fn names_that_cargo_refuses_and_folders_that_are_there_are_refused() {
         ("fmus", 1, "exists"),
         ("no/folder/pump", 1, "No such file"),
     ] {
-        let outcome = bench.run(["new-fmu", name]);
+        let outcome = bench.run(["new-fmu", name, KIT]);
         assert_eq!(outcome.code, Some(code), "{name}");
         assert!(outcome.stderr.contains(word), "{}", outcome.stderr);
     }
