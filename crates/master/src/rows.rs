@@ -81,12 +81,6 @@ impl Rows {
         &mut self.values[steps * self.width..][..self.width]
     }
 
-    /// The row in the room after the last one is complete, too.
-    #[inline(always)]
-    pub(crate) fn add(&mut self) {
-        self.steps += 1;
-    }
-
     /// The outputs after so many of the macro-steps; after one more, as far as they were read.
     #[inline]
     pub(crate) fn after(&self, steps: usize) -> &[f64] {

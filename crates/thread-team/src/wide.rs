@@ -63,11 +63,22 @@ pub trait Four: Number + From<[f64; 4]> + Into<[f64; 4]> {
 }
 
 /// Four places in a row.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Places {
     at: [usize; 4],
     /// The greatest of them.
     last: usize,
+}
+
+impl Places {
+    /// Puts another place in the place of one of them.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn set(&mut self, index: usize, place: usize) {
+        self.at[index] = place;
+        *self = self.at.into();
+    }
 }
 
 impl From<[usize; 4]> for Places {
@@ -487,6 +498,11 @@ mod tests {
             fn run<F: Four>(self) -> Self::Output {
                 let values: Vec<f64> = (0..16).map(f64::from).collect();
                 let rows = [0, 4, 8, 12].map(|row| F::at(&values, from_fn(|at| row + at).into()));
+                let mut places = Places::default();
+                for index in 0..4 {
+                    places.set(index, index);
+                }
+                assert_eq!(F::at(&values, places).into(), [0.0, 1.0, 2.0, 3.0]);
                 let [a, b, c, d] = F::transposed(rows).map(F::into);
                 [
                     a,

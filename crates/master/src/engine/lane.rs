@@ -141,18 +141,18 @@ fn predictions_in_a_row(state: &mut SystemState, between: &mut impl Between) -> 
         return None;
     }
     let most = rows.most_steps().min(in_a_row.most_steps());
+    let (mut before, mut room, width) = rows.first_and_room();
     let mut ended = Ended::Well;
+    let mut steps = 0;
     let mut coming = Some(first);
     while let Some(step) = coming {
-        let steps = rows.steps();
         let end = clock.duration(step.from + step.length);
-        if !in_a_row.follows(steps, step.size, end) {
+        if !in_a_row.follows(steps, step.size, end) || steps > 0 && !between.show(&step, before) {
             break;
         }
-        if steps > 0 && !between.show(&step, rows.after(steps)) {
+        let Some(after) = room.split_off_mut(..width) else {
             break;
-        }
-        let (_, after) = rows.last_and_next();
+        };
         if let Err(interruption) =
             held.step_with(in_a_row.used(steps), after, (step.time, step.size))
         {
@@ -163,16 +163,16 @@ fn predictions_in_a_row(state: &mut SystemState, between: &mut impl Between) -> 
             ended = Ended::NotFinite(step);
             break;
         }
-        rows.add();
-        let (is_jump, are_ready) = in_a_row.observe(inputs, rows.after(steps + 1), steps + 1, end);
+        before = after;
+        steps += 1;
+        let (is_jump, are_ready) = in_a_row.observe(inputs, before, steps, end);
         signals.had_event = is_jump;
-        let goes_on = are_ready && steps + 1 < most;
-        coming = match goes_on {
-            true => between.next(steps + 1),
+        coming = match are_ready && steps < most {
+            true => between.next(steps),
             false => None,
         };
     }
-    let steps = rows.steps();
+    rows.made(steps);
     in_a_row.end(inputs, steps);
     if steps == 0 && matches!(ended, Ended::Well) {
         return None;

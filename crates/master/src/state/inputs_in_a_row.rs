@@ -3,7 +3,7 @@
 //! Each macro-step of which nothing is unusual does to the pasts what [`InputCourse::observe`] does, to the last bit. An input
 //! of which something is, a jump or a degree that changes, observes the value by itself.
 
-use gyrator_thread_team::{Four, Loops, with_wide_registers};
+use gyrator_thread_team::{Four, Loops, Places, with_wide_registers};
 
 use super::InputCourse;
 use super::jump::JumpDetectors;
@@ -31,7 +31,7 @@ const APART: usize = usize::MAX;
 
 #[derive(Clone, Copy, Default)]
 struct Group {
-    sources: [u32; LANES],
+    sources: Places,
     factors: Numbers,
     offsets: Numbers,
     predictions: Predictions,
@@ -93,7 +93,7 @@ impl InputsInARow {
     fn load(&mut self, index: usize, input: &InputCourse, state: &EvenSteps, steps: usize) -> bool {
         let (group, lane) = (&mut self.groups[index / LANES], index % LANES);
         group.predictions.load(lane, state);
-        group.sources[lane] = input.source as u32;
+        group.sources.set(lane, input.source);
         (group.factors[lane], group.offsets[lane]) = (input.factor, input.offset);
         group.since[lane] = steps;
         match input.detector() {
@@ -234,10 +234,7 @@ impl Loops for Observation<'_> {
         let (used, _) = self.used.as_chunks_mut();
         let mut is_any = false;
         for (group, (fed, used)) in self.groups.iter_mut().zip(fed.iter_mut().zip(used)) {
-            let [a, b, c, d] = group.sources.map(|source| source as usize);
-            // So that no index is checked one by one.
-            assert!(a.max(b).max(c.max(d)) < self.outputs.len());
-            let values = [a, b, c, d].map(|source| self.outputs[source]);
+            let values: Numbers = F::at(self.outputs, group.sources).into();
             let values = each(|lane| values[lane] * group.factors[lane] + group.offsets[lane]);
             *fed = values;
             let (jumps, are_jumps) = group.jumps.after(values, group.predictions.predicted());
