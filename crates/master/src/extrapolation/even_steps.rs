@@ -52,12 +52,18 @@ impl EvenSteps {
 /// The states of some inputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Predictions {
-    differences: [Numbers; 4],
-    errors: [Numbers; 4],
-    last_error: Numbers,
+    past: Past,
     /// The degrees, as numbers that registers compare.
     order: Numbers,
     weights: [Numbers; 4],
+}
+
+/// What each new value changes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Past {
+    differences: [Numbers; 4],
+    errors: [Numbers; 4],
+    last_error: Numbers,
 }
 
 /// An error that is greater is none of a degree in use.
@@ -71,29 +77,39 @@ pub(crate) fn each(of: impl Fn(usize) -> f64) -> Numbers {
 impl Predictions {
     pub(crate) fn load(&mut self, lane: usize, steps: &EvenSteps) {
         for degree in 0..4 {
-            self.differences[degree][lane] = steps.differences[degree];
-            self.errors[degree][lane] = steps.errors[degree];
+            self.past.differences[degree][lane] = steps.differences[degree];
+            self.past.errors[degree][lane] = steps.errors[degree];
             self.weights[degree][lane] = steps.weights[degree];
         }
-        self.last_error[lane] = steps.last_error;
+        self.past.last_error[lane] = steps.last_error;
         self.order[lane] = steps.order as f64;
     }
 
     /// Takes those after new values.
     #[inline(always)]
-    pub(crate) fn go_on(&mut self, after: &Self) {
-        self.differences = after.differences;
-        self.errors = after.errors;
-        self.last_error = after.last_error;
+    pub(crate) fn go_on(&mut self, after: &Past) {
+        // One by one: all of it together would be a call.
+        self.past.differences = after.differences;
+        self.past.errors = after.errors;
+        self.past.last_error = after.last_error;
+    }
+
+    /// Takes those of one input after new values.
+    pub(crate) fn go_on_in(&mut self, lane: usize, after: &Past) {
+        for degree in 0..4 {
+            self.past.differences[degree][lane] = after.differences[degree][lane];
+            self.past.errors[degree][lane] = after.errors[degree][lane];
+        }
+        self.past.last_error[lane] = after.last_error[lane];
     }
 
     pub(crate) fn of_lane(&self, lane: usize, span: f64) -> EvenSteps {
         EvenSteps {
             span,
-            differences: self.differences.map(|numbers| numbers[lane]),
-            errors: self.errors.map(|numbers| numbers[lane]),
+            differences: self.past.differences.map(|numbers| numbers[lane]),
+            errors: self.past.errors.map(|numbers| numbers[lane]),
             order: self.order[lane] as usize,
-            last_error: self.last_error[lane],
+            last_error: self.past.last_error[lane],
             weights: self.weights.map(|numbers| numbers[lane]),
         }
     }
@@ -130,14 +146,14 @@ impl Predictions {
     /// The values that are predicted for the end of the step.
     #[inline(always)]
     pub(crate) fn predicted(&self) -> Numbers {
-        self.in_use(Self::sums(self.differences))
+        self.in_use(Self::sums(self.past.differences))
     }
 
     /// The values of the inputs over the next step.
     #[inline(always)]
     pub(crate) fn given(&self) -> Numbers {
         let weighted = |degree: usize| {
-            each(|lane| self.weights[degree][lane] * self.differences[degree][lane])
+            each(|lane| self.weights[degree][lane] * self.past.differences[degree][lane])
         };
         let sums = Self::sums([weighted(0), weighted(1), weighted(2), weighted(3)]);
         let given = self.in_use(sums);
@@ -147,31 +163,30 @@ impl Predictions {
 
     /// The states after new values.
     #[inline(always)]
-    pub(crate) fn after(&self, values: Numbers) -> Self {
+    pub(crate) fn after(&self, values: Numbers) -> Past {
         let minus = |one: Numbers, other: Numbers| each(|lane| one[lane] - other[lane]);
-        let [newest, last, bend, third] = self.differences;
+        let [newest, last, bend, third] = self.past.differences;
         let change = minus(values, newest);
         let bends = minus(change, last);
         let thirds = minus(bends, bend);
         // The errors of the predictions of each degree are the next differences.
         let misses = [change, bends, thirds, minus(thirds, third)];
         let average = |degree: usize| {
-            let (past, miss) = (self.errors[degree], misses[degree]);
+            let (past, miss) = (self.past.errors[degree], misses[degree]);
             each(|lane| fading(MEMORY * past[lane] + (1.0 - MEMORY) * (miss[lane] * miss[lane])))
         };
-        Self {
+        Past {
             differences: [values, change, bends, thirds],
             errors: [average(0), average(1), average(2), average(3)],
             last_error: self.in_use(misses),
-            ..*self
         }
     }
 
-    /// 1 where a degree has to change, or an error is NaN; else 0. Numbers, since registers count them at once.
+    /// 1 where a degree has to change after new values, or an error is NaN; else 0. Numbers, since registers count them at once.
     #[inline(always)]
-    pub(crate) fn are_unusual(&self) -> Numbers {
-        let [zero, one, two, three] = self.errors;
-        let present = self.in_use(self.errors);
+    pub(crate) fn are_unusual(&self, after: &Past) -> Numbers {
+        let [zero, one, two, three] = after.errors;
+        let present = self.in_use(after.errors);
         let higher = self.in_use([one, two, three, NO_DEGREE]);
         let of_lower = [
             self.where_above(0.0, zero, NO_DEGREE),

@@ -16,7 +16,7 @@ use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 use crate::state_stream::{StateStream, stored};
 pub use even_steps::EvenSteps;
-pub(crate) use even_steps::{LANES, Numbers, Predictions, each};
+pub(crate) use even_steps::{LANES, Numbers, Past, Predictions, each};
 
 /// A published value of the signal that feeds an input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -7,7 +7,7 @@ use gyrator_thread_team::{Four, Loops, Places, with_wide_registers};
 
 use super::InputCourse;
 use super::jump::JumpDetectors;
-use crate::extrapolation::{EvenSteps, LANES, Numbers, Predictions, Sample, each};
+use crate::extrapolation::{EvenSteps, LANES, Numbers, Past, Predictions, Sample, each};
 use crate::rows::Rows;
 
 /// All inputs, in the order of the graph.
@@ -238,15 +238,15 @@ impl Loops for Observation<'_> {
             let values = each(|lane| values[lane] * group.factors[lane] + group.offsets[lane]);
             *fed = values;
             let (jumps, are_jumps) = group.jumps.after(values, group.predictions.predicted());
-            let predictions = group.predictions.after(values);
-            let are_unusual = predictions.are_unusual();
+            let past = group.predictions.after(values);
+            let are_unusual = group.predictions.are_unusual(&past);
             group.are_unusual = each(|lane| are_unusual[lane] + are_jumps[lane]);
             let [a, b, c, d] = group.are_unusual;
             if (a + b) + (c + d) == 0.0 {
-                group.predictions.go_on(&predictions);
+                group.predictions.go_on(&past);
                 group.jumps = jumps;
             } else {
-                group.go_on_where_usual(&predictions, &jumps);
+                group.go_on_where_usual(&past, &jumps);
                 is_any = true;
             }
             *used = group.predictions.given();
@@ -259,11 +259,10 @@ impl Group {
     /// Takes the states after new values, but of inputs of which something is unusual.
     #[cold]
     #[inline(never)]
-    fn go_on_where_usual(&mut self, predictions: &Predictions, jumps: &JumpDetectors) {
+    fn go_on_where_usual(&mut self, past: &Past, jumps: &JumpDetectors) {
         for (lane, unusual) in self.are_unusual.into_iter().enumerate() {
             if unusual == 0.0 {
-                self.predictions
-                    .load(lane, &predictions.of_lane(lane, f64::NAN));
+                self.predictions.go_on_in(lane, past);
                 self.jumps.take(lane, jumps);
             }
         }
