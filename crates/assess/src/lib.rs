@@ -14,7 +14,7 @@ mod other_step;
 mod size;
 mod verdict;
 
-pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording, short};
+pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording};
 pub use companions::{Assessment, assess};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
 pub use other_step::at_other_step;

@@ -1,6 +1,6 @@
 //! Numbers for people. Files have all digits; a table on the screen has six.
 
-pub use gyrator_assess::short;
+pub use gyrator_assess::checks::short;
 
 /// `1 step`, `2 steps`.
 pub fn count(number: u64, noun: &str) -> String {

@@ -1,6 +1,6 @@
 //! Where to get libraries that FMUs in use need and fresh systems lack.
 
-/// Beginnings of names, and what brings such a library: packages of Debian and Ubuntu, or products.
+/// Beginnings of names and, after a tab, what brings such a library: packages of Debian and Ubuntu, or products.
 const KNOWN: &str = include_str!("packages.tsv");
 
 /// Package that contains the library `name`, if it is known.
@@ -41,5 +41,6 @@ mod tests {
             assert!(package_of(name).is_some(), "{name}");
         }
         assert_eq!(package_of("libown.so"), None);
+        assert!(KNOWN.lines().all(|line| line.split('\t').count() == 2));
     }
 }
