@@ -18,7 +18,7 @@ use crate::{junit, screen};
 /// Checks that are shown to people where they do not hold; programs get all.
 const SHOWN: usize = 20;
 
-/// Checks of a run.
+// Checks of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct CheckOptions {

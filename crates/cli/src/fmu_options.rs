@@ -6,7 +6,7 @@ use clap::Args;
 use gyrator_fmu::{Compiler, Limits, OpenOptions};
 use gyrator_system::{Spanned, SystemFile};
 
-/// How FMUs are opened.
+// How FMUs are opened.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "FMUs")]
 pub(crate) struct FmuOptions {
@@ -31,7 +31,7 @@ pub(crate) struct FmuOptions {
     unpack_limit: Vec<(LimitField, u64)>,
 }
 
-/// How often steps are tried again.
+// How often steps are tried again.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct HalvingOptions {

@@ -11,7 +11,7 @@ use gyrator::unit::UnitMaker;
 use gyrator_system::SystemFile;
 use gyrator_worker::isolated::Isolation;
 
-/// How hosts are reached.
+// How hosts are reached.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct HostOptions {
     /// Certificates and token for components on other machines whose host names none: the folder `client` that

@@ -27,7 +27,7 @@ use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
 use crate::picture;
 
-/// When the simulation starts and ends, and in which steps.
+// When the simulation starts and ends, and in which steps.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct ExperimentOptions {
@@ -81,7 +81,7 @@ impl ExperimentOptions {
     }
 }
 
-/// How values are exchanged, in place of what the system file says.
+// How values are exchanged, in place of what the system file says.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Coupling, in place of what the system file says")]
 pub(crate) struct CouplingOptions {
@@ -128,7 +128,7 @@ impl CouplingOptions {
     }
 }
 
-/// Whether errors are estimated.
+// Whether errors are estimated.
 #[derive(Debug, Args)]
 pub(crate) struct ErrorBarOptions {
     /// Estimate the error of every recorded signal, as far as it depends on the macro-step, from runs at half and
@@ -146,7 +146,7 @@ impl ErrorBarOptions {
     }
 }
 
-/// Results of a run, and their files.
+// Results of a run, and their files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultOptions {
@@ -220,7 +220,7 @@ impl ResultOptions {
     }
 }
 
-/// Which calls are recorded.
+// Which calls are recorded.
 #[derive(Debug, Args)]
 pub(crate) struct CallRecordingOptions {
     /// Record the calls of every FMU with their answers in this folder, as COMPONENT.calls for `gyrator replay`, with
@@ -229,7 +229,7 @@ pub(crate) struct CallRecordingOptions {
     pub(crate) record_calls: Option<PathBuf>,
 }
 
-/// How the simulation is carried out, and what is said about it; none of it changes a result.
+// How the simulation is carried out, and what is said about it; none of it changes a result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
@@ -341,7 +341,7 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Other names of the columns of foreign results.
+// Other names of the columns of foreign results.
 #[derive(Debug, Args)]
 pub(crate) struct RenameOptions {
     /// Call the column OLD of the reference NEW [repeatable]

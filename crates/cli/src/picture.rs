@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::overwriting::Named;
 use crate::screen;
 
-/// Options of the verbs that draw.
+// Options of the verbs that draw.
 #[derive(Debug, Args)]
 pub(crate) struct PictureOptions {
     /// Write the picture here, as SVG [default: show it in the terminal]

@@ -20,7 +20,7 @@ const MOST_ROWS: usize = 24;
 /// Calls before the first macro-step.
 const BEFORE_STEPPING: [&str; 2] = ["load", "initialize"];
 
-/// Whether the time of the run is measured.
+// Whether the time of the run is measured.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProfileOptions {
     /// Show where the time of stepping goes, by component and operation; with FILE, also write single events as a trace

@@ -30,7 +30,7 @@ pub enum ProgressMode {
     Json,
 }
 
-/// The display while a run goes on, and when it is over.
+// The display while a run goes on, and when it is over.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ShowOptions {

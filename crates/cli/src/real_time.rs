@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::numbers::{count, short};
 use crate::options::positive;
 
-/// Whether a run keeps step with the clock.
+// Whether a run keeps step with the clock.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Real time")]
 pub(crate) struct RealTimeOptions {

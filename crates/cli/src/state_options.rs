@@ -20,7 +20,7 @@ use crate::numbers::short;
 use crate::options::finite;
 use crate::overwriting::Named;
 
-/// The saved state of a run.
+// The saved state of a run.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Saved states")]
 pub(crate) struct StateOptions {

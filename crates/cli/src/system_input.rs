@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input_kind::{self, Kind, Wanted};
 
-/// Options with which a system is opened.
+// Options with which a system is opened.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SystemOptions {
     /// Apply this parameter set of an SSP, and no other than the named ones [repeatable] [default: all

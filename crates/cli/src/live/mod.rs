@@ -23,7 +23,7 @@ use crate::summary::Summary;
 pub(crate) use run::{Live, Shown};
 pub(crate) use study::StudyPage;
 
-/// Whether the run is seen on a page.
+// Whether the run is seen on a page.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Live page")]
 pub(crate) struct LiveOptions {

@@ -14,7 +14,7 @@ use crate::progress::ShowOptions;
 use crate::real_time::RealTimeOptions;
 use crate::supervision::Plan;
 
-/// How a run is carried out, recorded and shown. An option of `run` and `simulate` is a field of one of these.
+// How a run is carried out, recorded and shown. An option of `run` and `simulate` is a field of one of these.
 #[derive(Debug, Args)]
 pub(crate) struct SessionOptions {
     #[command(flatten)]

@@ -11,7 +11,6 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 
-/// Options of `gyrator benchmark`.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(super) struct Options {

@@ -13,7 +13,6 @@ use crate::input_kind::{self, Wanted};
 use crate::options::{RenameOptions, not_negative};
 use crate::{overwriting, picture, screen};
 
-/// Options of `gyrator compare`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The result: CSV, Parquet or Arrow IPC

@@ -13,7 +13,6 @@ use crate::{overwriting, screen};
 
 use super::simulate::not_opened;
 
-/// Options of `gyrator compile`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The FMU, which stays as it is

@@ -9,7 +9,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::screen;
 
-/// Options of `gyrator completions`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The shell

@@ -12,7 +12,6 @@ use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
 use crate::{overwriting, screen};
 
-/// Options of `gyrator convert`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The result: CSV, Parquet or Arrow IPC, by the ending of the name

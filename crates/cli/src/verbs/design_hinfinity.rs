@@ -14,7 +14,6 @@ use crate::numbers::short;
 use crate::options::positive;
 use crate::screen;
 
-/// Options of `gyrator design-hinfinity`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Macro-step, of which zeros and poles are given in 1/s

@@ -27,7 +27,6 @@ use crate::supervision::{self, Plan};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
-/// Options of `gyrator doctor`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file: TOML, or SSP as .ssp, .ssd or a folder

@@ -17,7 +17,6 @@ use crate::options::{assignment, set_start_values};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
-/// Options of `gyrator export`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file

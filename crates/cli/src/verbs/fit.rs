@@ -22,7 +22,6 @@ use crate::hosts::HostOptions;
 use crate::numbers::{count, short};
 use crate::{overwriting, screen, summary_file};
 
-/// Options of `gyrator fit`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The fit file: system, measured signals, parameters

@@ -31,7 +31,6 @@ use crate::supervision::{self, Plan};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
-/// Options of `gyrator learn`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file
@@ -63,7 +62,7 @@ pub(super) struct Options {
     show: ShowOptions,
 }
 
-/// How it is learned.
+// How it is learned.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Learning")]
 struct LawOptions {

@@ -20,7 +20,6 @@ use crate::failure::Failure;
 use crate::numbers::short;
 use crate::screen;
 
-/// Options of `gyrator list`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Print JSON, for programs

@@ -8,7 +8,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::screen;
 
-/// Options of `gyrator man`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The folder, such as ~/.local/share/man/man1; made where it is missing

@@ -10,7 +10,6 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::screen;
 
-/// Options of `gyrator new-fmu`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Name of the folder and the crate, such as hydraulic-pump; the model is then called HydraulicPump

@@ -29,7 +29,6 @@ const STEP_SIZE: f64 = 1e-3;
 /// The stop time where no FMU recommends one, s.
 const STOP_TIME: f64 = 1.0;
 
-/// Options of `gyrator new`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The FMUs; one that is named twice becomes two components

@@ -15,7 +15,6 @@ use crate::options::{CouplingOptions, ExperimentOptions, assignment, set_start_v
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
-/// Options of `gyrator pack`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file

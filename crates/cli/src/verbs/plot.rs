@@ -13,7 +13,6 @@ use crate::input_kind::{self, Wanted};
 use crate::overwriting::{self, Named};
 use crate::picture::PictureOptions;
 
-/// Options of `gyrator plot`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The result, CSV, Parquet or Arrow

@@ -26,7 +26,6 @@ use crate::screen;
 use crate::supervision;
 use crate::verbs::simulate::not_opened;
 
-/// Options of `gyrator replay`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The recording: COMPONENT.calls, as `run --record-calls` writes it

@@ -13,7 +13,6 @@ use crate::overwriting::{self, Named};
 use crate::picture;
 use crate::report_page::{self, Shown};
 
-/// Options of `gyrator report`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The result, CSV, Parquet or Arrow

@@ -18,7 +18,6 @@ use crate::session::{Session, SessionOptions};
 use crate::state_options::StateOptions;
 use crate::system_input::{self, SystemOptions};
 
-/// Options of `gyrator run`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The system file: TOML, or SSP as .ssp, .ssd or a folder

@@ -16,7 +16,6 @@ use crate::interrupt::on_signal;
 use crate::options::{not_negative, time_limit};
 use crate::screen;
 
-/// Options of `gyrator serve`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Folder of the FMUs that runs may load

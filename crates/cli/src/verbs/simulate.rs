@@ -17,7 +17,7 @@ use crate::options::{ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
 use crate::session::{Session, SessionOptions};
 
-/// Options of `gyrator simulate`. A single FMU has no host.
+// A single FMU has no host.
 #[derive(Debug, Args)]
 #[cfg_attr(feature = "remote", command(mut_arg("host_access", |option| option.hide(true))))]
 pub(super) struct Options {

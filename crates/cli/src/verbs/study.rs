@@ -36,7 +36,6 @@ use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
 
-/// Options of `gyrator study`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Options {

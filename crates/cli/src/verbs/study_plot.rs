@@ -13,7 +13,6 @@ use crate::options::assignment;
 use crate::overwriting;
 use crate::picture::PictureOptions;
 
-/// Options of `gyrator study plot`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The table that the study has written: CSV, Parquet or Arrow IPC by the ending of its name

@@ -15,7 +15,6 @@ use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
 use crate::screen;
 
-/// Options of `gyrator study sensitivity`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The study file, with a block `sampling = "saltelli"` or `"morris"`

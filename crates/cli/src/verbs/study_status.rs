@@ -15,7 +15,6 @@ use crate::screen;
 use crate::study_journals::Journals;
 use crate::study_summary::outcomes;
 
-/// Options of `gyrator study status`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The folder of the parts, or single parts; URLs `s3://bucket/folder` in an object storage

@@ -21,7 +21,6 @@ use crate::screen;
 use crate::verbs::benchmark;
 use crate::verbs::simulate::not_opened;
 
-/// Options of `gyrator validate`.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// The FMUs; a modelDescription.xml alone will do as well

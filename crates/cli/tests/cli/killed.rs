@@ -68,8 +68,17 @@ fn kill(signal: &str, process: u32) {
 }
 
 fn is_alive(process: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
-    // A process that has not been waited for yet is dead.
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    threads
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|thread| is_running(&thread.path()))
+}
+
+/// A thread that has not been waited for yet is dead, and others of its process may still hold locks.
+fn is_running(thread: &Path) -> bool {
+    let status = std::fs::read_to_string(thread.join("stat"));
     status.is_ok_and(|status| !status.contains(") Z "))
 }
 

@@ -25,7 +25,7 @@ use crate::overwriting;
 use crate::screen;
 use crate::system_input::{self, SystemOptions};
 
-/// Options of `gyrator inspect`. Those of the execution are about the process that `--start` makes.
+// Options of the execution are about the process that `--start` makes.
 #[derive(Debug, Args)]
 #[command(mut_group("ExecutionOptions", |group| group.requires("start")))]
 pub(super) struct Options {
