@@ -359,15 +359,39 @@ fn open(file: &Path, _global: bool) -> Result<Handle, String> {
     unsafe { Handle::new(file) }.map_err(|error| system_message(&error))
 }
 
-/// Whether the process has loaded a library of this name already, for whomever.
-#[cfg(unix)]
+/// Whether the process has loaded a library of this file name already, for whomever. `RTLD_NOLOAD` would search all folders of the
+/// system for one that is not.
+#[cfg(target_os = "linux")]
 pub(crate) fn is_loaded(name: &str) -> bool {
-    // SAFETY: loads nothing, so no initialiser runs.
-    let handle = unsafe { Handle::open(Some(name), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-    handle.is_ok()
+    use std::ffi::{CStr, OsStr, c_int, c_void};
+    use std::os::unix::ffi::OsStrExt as _;
+
+    /// Ends with 1 at the object that has the name.
+    unsafe extern "C" fn visit(
+        object: *mut libc::dl_phdr_info,
+        _size: usize,
+        wanted: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader passes an object that is valid during this call.
+        let path = unsafe { (*object).dlpi_name };
+        if path.is_null() {
+            return 0;
+        }
+        // SAFETY: the name of an object is text that ends with a zero byte.
+        let path = Path::new(OsStr::from_bytes(
+            unsafe { CStr::from_ptr(path) }.to_bytes(),
+        ));
+        // SAFETY: it is the `name` below.
+        let wanted = unsafe { *wanted.cast::<&str>() };
+        c_int::from(path.file_name() == Some(OsStr::new(wanted)))
+    }
+
+    let mut wanted = name;
+    // SAFETY: `visit` reads what it is passed, and does not unwind.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) != 0 }
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn is_loaded(_name: &str) -> bool {
     false
 }
