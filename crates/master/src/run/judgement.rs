@@ -90,6 +90,8 @@ struct Link {
     /// Its error returns to its source.
     is_in_loop: bool,
     is_at_rest: bool,
+    /// Its range is that of the first third of the steps.
+    has_grown_early: bool,
 }
 
 /// Errors of all connections.
@@ -173,22 +175,26 @@ impl<'a> Judgement<'a> {
             .iter()
             .map(|link| link.lag[0] * link.direct)
             .fold(0.0, f64::max);
-        let (returning, growth) = returning(links);
+        let (returned, growth) = returning(links.iter());
         let explodes =
             |link: &Link| link.growth > SIGNAL_GROWTH && link.work > JUMPS && !link.is_in_loop;
         let direct = match links.iter().any(explodes) {
             true => direct.max(Verdict::VISIBLE),
             false => direct,
         };
-        let estimate = self.by_energies(links).unwrap_or(direct.max(returning));
-        let may_diverge = estimate >= EXPLODED && growth >= GROWN
-            || estimate >= Verdict::VISIBLE && growth >= GROWN_MUCH;
-        let part = if estimate >= EXPLODED { MAIN_PART } else { ALL };
-        let is_by_coupling = || match estimate >= BEYOND {
+        let by_energies = self.by_energies(links);
+        let estimate = by_energies.unwrap_or(direct.max(returned));
+        // The work of a jump at the start is none of signals that explode, even where others grow.
+        let growing = links.iter().filter(|link| !link.has_grown_early);
+        let late = by_energies.unwrap_or_else(|| direct.max(returning(growing).0).min(estimate));
+        let may_diverge =
+            late >= EXPLODED && growth >= GROWN || late >= Verdict::VISIBLE && growth >= GROWN_MUCH;
+        let part = if late >= EXPLODED { MAIN_PART } else { ALL };
+        let is_by_coupling = || match late >= BEYOND {
             true => true,
             false => {
                 let by_energy = self.grow_by_coupling(links, part);
-                by_energy.unwrap_or(estimate >= EXPLODED)
+                by_energy.unwrap_or(late >= EXPLODED)
             }
         };
         let diverges = may_diverge && is_by_coupling();
@@ -296,8 +302,8 @@ impl CouplingError {
 }
 
 /// The error that comes back to its source by these connections between two components, and the growth of the signals.
-fn returning(links: &[Link]) -> (f64, f64) {
-    let links = links.iter().filter(|link| link.is_in_loop);
+fn returning<'l>(links: impl Iterator<Item = &'l Link> + Clone) -> (f64, f64) {
+    let links = links.filter(|link| link.is_in_loop);
     let works = links.clone().map(|link| link.lag[0] * link.work);
     let most = (GROWTH_BY_WORK * works.fold(0.0, f64::max)).exp();
     let direction = |is_upward: bool| {
@@ -375,6 +381,7 @@ fn link(run: &Run, input: usize, loops: &[Option<usize>]) -> Option<Link> {
         is_finite: defect.rms.is_finite() && defect.work.is_finite() && defect.range.is_finite(),
         is_in_loop: loops[from].is_some() && loops[from] == loops[to],
         is_at_rest,
+        has_grown_early: range_after(run, input, EARLY).is_some_and(|early| early >= defect.range),
     })
 }
 
@@ -407,10 +414,7 @@ fn stale_lag(run: &Run, input: usize, component: usize) -> [f64; 2] {
 /// Growth of the range of a connection since a third of the steps, as far as it goes on to the end.
 fn growth(run: &Run, input: usize, range: f64) -> f64 {
     let steps = run.timeline.steps();
-    let since = |part: f64| {
-        let before = run.defects.range_after((part * steps as f64) as u64, input);
-        range / before.unwrap_or(range)
-    };
+    let since = |part: f64| range / range_after(run, input, part).unwrap_or(range);
     let growth = since(EARLY).min(since(LATE).powi(GOES_ON));
     if steps < FEWEST_STEPS {
         let (all, half) = (since(EARLY), since(MIDDLE));
@@ -420,6 +424,12 @@ fn growth(run: &Run, input: usize, range: f64) -> f64 {
         }
     }
     if growth.is_nan() { 1.0 } else { growth }
+}
+
+/// The range of a connection after this part of the steps, as far as it was kept.
+fn range_after(run: &Run, input: usize, part: f64) -> Option<f64> {
+    let steps = part * run.timeline.steps() as f64;
+    run.defects.range_after(steps as u64, input)
 }
 
 /// The loop that each component is in.
