@@ -326,6 +326,11 @@ fn start_values() {
             Value::String("pink".into()),
             "one of red, green, blue",
         ),
+        (
+            "colour_in",
+            Value::Integer(7),
+            "one of 1 (red), 2 (green), 3 (blue)",
+        ),
         ("colour_in", Value::Boolean(true), "the name or the number"),
     ] {
         let part = format!("`echo.{variable}` must be {expected}");

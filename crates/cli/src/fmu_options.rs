@@ -38,6 +38,7 @@ pub(crate) struct HalvingOptions {
     /// How often a step that an FMU discards is halved and tried again, for FMUs that save their
     /// state
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(allow_negative_numbers = true)]
     step_halvings: Option<u32>,
 }
 

@@ -41,12 +41,15 @@ pub(crate) struct ExperimentOptions {
     stop_time: Option<f64>,
     /// How long to simulate, instead of a stop time
     #[arg(long, short = 'd', value_name = "SECONDS", value_parser = positive, conflicts_with = "stop_time")]
+    #[arg(allow_negative_numbers = true)]
     duration: Option<f64>,
     /// Macro-step: how often values are exchanged
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     step_size: Option<f64>,
     /// Relative tolerance for FMUs with a solver of their own
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Act on variables at given times, as faults do: the actions of this file
     #[arg(long, value_name = "FILE.toml")]
@@ -103,6 +106,7 @@ pub(crate) struct CouplingOptions {
     /// End the run with exit code 6 when the residual energy of a bond exceeds this; for bonds that
     /// have no limit of their own
     #[arg(long, value_name = "JOULES", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     max_residual_energy: Option<f64>,
 }
 
@@ -156,6 +160,7 @@ pub(crate) struct ResultOptions {
     pub(crate) output_file: Option<PathBuf>,
     /// Write every n-th communication point only, n being nearest to this interval
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "output_file")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) output_interval: Option<f64>,
     /// Write the variables of this name, in place of all outputs: also inputs and local variables, and
     /// parameters, once; * and ? stand for any text and any character [repeatable]
@@ -238,6 +243,7 @@ pub(crate) struct ExecutionOptions {
     pub(crate) no_supervisor: bool,
     /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) timeout: f64,
     /// Give components processes of their own, for a crash of one to be survived by the others: the
     /// named ones, or all [repeatable] [Linux]
@@ -250,9 +256,11 @@ pub(crate) struct ExecutionOptions {
     pub(crate) host_access: Option<PathBuf>,
     /// Most memory that the run may use; an FMU that needs more ends it [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) memory_limit: Option<u64>,
     /// Threads that may step the FMUs, where that is faster [default: 1]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(allow_negative_numbers = true)]
     pub(crate) worker_threads: Option<u16>,
     /// Pass NaN and infinite values on, instead of ending the run
     #[arg(long)]

@@ -32,6 +32,7 @@ pub(crate) struct RealTimeOptions {
     /// Priority of the thread under SCHED_FIFO, 1 to 99
     #[arg(long, value_name = "PRIORITY", requires = "real_time")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(allow_negative_numbers = true)]
     fifo_priority: Option<u8>,
     /// Keep the memory of the run in RAM [Linux]
     #[arg(long, requires = "real_time")]

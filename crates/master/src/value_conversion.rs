@@ -279,6 +279,15 @@ pub(crate) fn start_value(
         (VariableType::Real, Given::Real(number)) if number.is_finite() => Ok(Value::Real(*number)),
         (VariableType::Real, Given::Real(_)) => Err("a finite number".to_owned()),
         (VariableType::Real, Given::Integer(number)) => Ok(Value::Real(*number as f64)),
+        (VariableType::Enumeration, Given::Integer(number))
+            if !items.is_empty() && items.iter().all(|(item, _)| i64::from(*item) != *number) =>
+        {
+            let items = items.iter();
+            let items: Vec<_> = items
+                .map(|(item, name)| format!("{item} ({name})"))
+                .collect();
+            Err(format!("one of {}", items.join(", ")))
+        }
         (VariableType::Integer | VariableType::Enumeration, Given::Integer(number)) => {
             integer(*number).map_err(|_| "an integer of 32 bits".to_owned())
         }

@@ -23,9 +23,11 @@ pub(super) struct Options {
     reference: PathBuf,
     /// Deviation that is accepted, as part of the reference's value
     #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = not_negative)]
+    #[arg(allow_negative_numbers = true)]
     relative_tolerance: f64,
     /// Deviation that is accepted besides, in the unit of each column
     #[arg(long, value_name = "NUMBER", default_value = "1e-9", value_parser = not_negative)]
+    #[arg(allow_negative_numbers = true)]
     absolute_tolerance: f64,
     /// Accept single samples that have the value of the sample before or after, as at events
     #[arg(long)]

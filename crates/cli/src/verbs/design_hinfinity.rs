@@ -18,6 +18,7 @@ use crate::screen;
 pub(super) struct Options {
     /// Macro-step, of which zeros and poles are given in 1/s
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 1.0)]
+    #[arg(allow_negative_numbers = true)]
     macro_step: f64,
     /// Two states and no smoother, for one of the two signals: the variant to use first
     #[arg(long, conflicts_with_all = ["weight_order", "smoother_cutoff"])]
@@ -25,9 +26,11 @@ pub(super) struct Options {
     /// Order of the weight of the error: the higher, the more low frequencies count
     #[arg(long, value_name = "1|2|3", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=3))]
+    #[arg(allow_negative_numbers = true)]
     weight_order: u32,
     /// Its cut-off, times the macro-step [default: 0.01, 0.03 or 0.06 by the order]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     weight_cutoff: Option<f64>,
     /// Cut-off of the smoother at the receiver, times the macro-step; `none` for no smoother
     #[arg(long, value_name = "NUMBER|none", default_value = "0.5")]
@@ -35,9 +38,11 @@ pub(super) struct Options {
     /// Weight of the compensator's own output [default: 2e-4 at first order, 1e-3 at higher ones,
     /// 3e-3 one-sided]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     control_weight: Option<f64>,
     /// Gain for signals that do not change
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
+    #[arg(allow_negative_numbers = true)]
     static_gain: f64,
     /// Print JSON, for programs
     #[arg(long)]

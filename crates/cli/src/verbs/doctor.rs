@@ -35,13 +35,16 @@ pub(super) struct Options {
     /// Look for the macro-step and the coupling with the least cost for this error of each signal, relative to its
     /// root of the mean square [default: the macro-step stays]
     #[arg(long, value_name = "RELATIVE_ERROR", value_parser = positive, help_heading = "Examination")]
+    #[arg(allow_negative_numbers = true)]
     error: Option<f64>,
     /// Macro-steps of all probe runs together, at most; longer ones count as several
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "5000")]
+    #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
     probe_steps: f64,
     /// Time after which no further probe run is begun; 0 is for ever
     #[arg(long, value_name = "SECONDS", value_parser = crate::options::not_negative, default_value = "60")]
+    #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
     time_limit: f64,
     /// Write the system with the proposed coupling, or as it is where none is better: a .toml, with the comments of the

@@ -71,6 +71,7 @@ struct LawOptions {
     iterations: u32,
     /// Share of the error that is added to the feed-forward after each run
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
+    #[arg(allow_negative_numbers = true)]
     gain: f64,
     /// How often the gain is halved where learning diverges, to go on from the best run, before it ends
     #[arg(long, value_name = "NUMBER", default_value_t = Learning::default().gain_halvings)]
@@ -87,6 +88,7 @@ struct LawOptions {
     no_run: bool,
     /// Greatest error, in the units of the inputs, at which learning ends
     #[arg(long, value_name = "NUMBER", value_parser = finite)]
+    #[arg(allow_negative_numbers = true)]
     #[arg(default_value_t = Learning::default().tolerance)]
     max_error: f64,
     /// Source of the inputs before anything was learned

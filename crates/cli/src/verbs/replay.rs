@@ -38,6 +38,7 @@ pub(super) struct Options {
     open: FmuOptions,
     /// Longest time that a call of the FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
+    #[arg(allow_negative_numbers = true)]
     timeout: f64,
     /// Which log lines of the FMU are shown
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]

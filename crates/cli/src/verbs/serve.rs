@@ -48,6 +48,7 @@ pub(super) struct Options {
         help_heading = "Certificates"
     )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=3650))]
+    #[arg(allow_negative_numbers = true)]
     valid_days: u32,
     /// The folder that --init has made
     #[arg(long, value_name = "KEYS", required_unless_present = "init")]
@@ -67,6 +68,7 @@ pub(super) struct Options {
     /// Largest FMU that is sent
     #[arg(long, value_name = "MIB", default_value = "512", help_heading = "FMUs")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(allow_negative_numbers = true)]
     largest_upload: u64,
     /// Directory where unpacked FMUs are kept for later
     #[arg(long, value_name = "DIRECTORY", help_heading = "FMUs")]
@@ -79,13 +81,16 @@ pub(super) struct Options {
         help_heading = "Limits"
     )]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
+    #[arg(allow_negative_numbers = true)]
     components: u16,
     /// Longest time of a call, also where a run allows more; 0 is as long as the run allows
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "0", help_heading = "Limits")]
+    #[arg(allow_negative_numbers = true)]
     timeout: f64,
     /// Most memory of the process of a component
     #[arg(long, value_name = "MIB", help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(allow_negative_numbers = true)]
     memory_limit: Option<u64>,
 }
 

@@ -80,6 +80,7 @@ pub(super) struct Options {
     isolate: Option<Vec<String>>,
     /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
+    #[arg(allow_negative_numbers = true)]
     timeout: f64,
     #[command(flatten)]
     hosts: HostOptions,

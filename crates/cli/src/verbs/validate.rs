@@ -66,9 +66,11 @@ pub(super) struct Options {
     open: FmuOptions,
     /// Longest time for one call of an FMU [Linux]
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
     timeout: f64,
     /// Most memory for an FMU, in MiB [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(allow_negative_numbers = true)]
     memory_limit: Option<u64>,
     /// Let warnings count as errors
     #[arg(long)]

@@ -321,6 +321,36 @@ fn a_full_disk() {
     );
 }
 
+#[test]
+fn negative_numbers_are_values_of_options() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    for (option, reason) in [
+        ("--step-size", "it must be positive"),
+        ("--timeout", "it must not be negative"),
+        ("--worker-threads", "-1 is not in 1..=1024"),
+    ] {
+        let text = stderr_of(&bench, &["run", "system.toml", option, "-1"]);
+        let expected = format!("error: invalid value '-1' for '{option} <");
+        assert!(text.contains(&expected), "{text}");
+        assert!(text.contains(reason), "{text}");
+    }
+}
+
+#[test]
+fn start_values_of_texts_that_look_like_numbers() {
+    let bench = Bench::new();
+    let run = |value: &str| {
+        let values = ["--step-size", "1", "-e", "1", "--start-value", value];
+        bench.run(["simulate", "fmus/AllTypes.fmu"].into_iter().chain(values))
+    };
+    let outcome = run("string_in=1");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let help = "a shell takes quotes away: `--start-value 'NAME=\"1\"'` passes them on";
+    assert!(outcome.stderr.contains(help), "{}", outcome.stderr);
+    assert_eq!(run("string_in=\"1\"").code, Some(0));
+}
+
 /// The variables of a block are not to be found by inspection of an FMU.
 #[test]
 fn the_few_variables_of_a_block_are_listed() {

@@ -23,7 +23,7 @@ use crate::graph::{Component, Graph};
 use crate::registries::Registries;
 use crate::registry::{Chosen, EntryKind, Registry, look_up};
 use crate::time::{Clock, Rate};
-use crate::unit::{UnitDescription, Value};
+use crate::unit::{UnitDescription, Value, VariableType};
 use crate::value_conversion::start_value;
 
 /// Resolves `file`, whose components are described by `descriptions`, in the order of the file.
@@ -189,16 +189,19 @@ impl Resolver<'_> {
             }
             match start_value(variable.kind, &variable.items, &value.value) {
                 Ok(value) => values.push((index, value)),
-                Err(expected) => self.problems.push(
-                    Problem::error(
-                        "start-value-type",
-                        format!(
-                            "the start value of `{}.{}` must be {expected}",
-                            component.name.value, name.value
+                Err(expected) => {
+                    let message = format!(
+                        "the start value of `{}.{}` must be {expected}",
+                        component.name.value, name.value
+                    );
+                    let problem = Problem::error("start-value-type", message).at(&value.span);
+                    self.problems.push(match variable.kind {
+                        VariableType::String => problem.help(
+                            "a shell takes quotes away: `--start-value 'NAME=\"1\"'` passes them on",
                         ),
-                    )
-                    .at(&value.span),
-                ),
+                        _ => problem,
+                    });
+                }
             }
         }
         values
