@@ -168,6 +168,43 @@ impl Unit for Measured {
     }
 }
 
+#[test]
+fn units_without_base_units_are_named_where_numbers_are_passed_on() {
+    let unit = |name: &str, exponents| PhysicalUnit {
+        name: name.to_owned(),
+        exponents,
+        factor: 1.0,
+        offset: 0.0,
+        relative: false,
+    };
+    let pascal = Some([1, -1, -2, 0, 0, 0, 0, 0]);
+    let system = |from: PhysicalUnit, to: PhysicalUnit| {
+        let mut system = System::new(1.0);
+        system.add("a", Measured::new("y", Causality::Output, from));
+        system.add("b", Measured::new("u", Causality::Input, to.clone()));
+        system.add("c", Measured::new("u", Causality::Input, to));
+        system
+    };
+    let mut mixed = system(unit("kPa", None), unit("Pa", pascal));
+    mixed.connect("a.y", "b.u");
+    mixed.connect("a.y", "c.u");
+    let problems = mixed.check();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].rule, "undefined-unit");
+    assert_eq!(problems[0].severity, Severity::Warning);
+    assert_eq!(
+        problems[0].message,
+        "a.y → b.u and another connection: the unit kPa has no base units in its FMU; values in kPa are passed on as if \
+         they were in Pa"
+    );
+    let mut alike = system(unit("Pa", None), unit("Pa", pascal));
+    alike.connect("a.y", "b.u");
+    assert_eq!(alike.check(), []);
+    let mut scaled = system(unit("kPa", None), unit("Pa", pascal));
+    scaled.connect("a.y", "b.u").gain(1e3);
+    assert_eq!(scaled.check(), []);
+}
+
 // 20 °C are 293.15 K; base = factor·value + offset (FMI 2.0 §2.2.2).
 #[test]
 fn units_of_measure_are_converted_with_their_offset() {

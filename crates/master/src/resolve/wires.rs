@@ -6,8 +6,7 @@ use std::sync::Arc;
 use gyrator_system::{self as file, Port, Problem, Spanned, did_you_mean};
 
 use super::Resolver;
-use crate::unit::Conversion;
-use crate::unit::{Causality, VariableType};
+use crate::unit::{Causality, Conversion, Variable, VariableType};
 use crate::value_conversion::ValueConversion;
 
 /// A connection between two variables that exist and fit.
@@ -17,6 +16,16 @@ pub(super) struct Wire {
     pub(super) to: (usize, usize),
     pub(super) link: Link,
     pub(super) span: Range<usize>,
+    /// Units between which no conversion is known, where the connection passes the number on.
+    undefined: Option<UndefinedUnit>,
+}
+
+/// A unit that has no base units where one of another name is wanted.
+#[derive(Debug, Clone, PartialEq)]
+struct UndefinedUnit {
+    name: String,
+    from: String,
+    to: String,
 }
 
 /// The way values are passed on.
@@ -89,8 +98,47 @@ impl Resolver<'_> {
                 None => wires.push(wire),
             }
         }
+        self.warn_of_undefined_units(&wires);
         self.check_bond_ends();
         wires
+    }
+
+    /// A warning for each pair of units between which numbers are passed on as they are, at its first connection.
+    fn warn_of_undefined_units(&mut self, wires: &[Wire]) {
+        let name = |(component, variable): (usize, usize)| {
+            let component = &self.components[component];
+            let variable = &component.description.variables[variable];
+            format!("{}.{}", component.name, variable.name)
+        };
+        let mut pairs: Vec<UndefinedUnit> = Vec::new();
+        for wire in wires {
+            let Some(pair) = wire.undefined.clone().filter(|pair| !pairs.contains(pair)) else {
+                continue;
+            };
+            let alike = wires
+                .iter()
+                .filter(|other| other.undefined.as_ref() == Some(&pair));
+            let others = match alike.count() - 1 {
+                0 => String::new(),
+                1 => " and another connection".to_owned(),
+                count => format!(" and {count} other connections"),
+            };
+            let UndefinedUnit {
+                name: unit,
+                from,
+                to,
+            } = &pair;
+            let message = format!(
+                "{} → {}{others}: the unit {unit} has no base units in its FMU; values in {from} are passed on as if they \
+                 were in {to}",
+                name(wire.from),
+                name(wire.to),
+            );
+            let help = "`gain` and `offset` convert them; `unit_conversion = false` says that the numbers are right";
+            let problem = Problem::warning("undefined-unit", message).at(&wire.span);
+            self.problems.push(problem.help(help));
+            pairs.push(pair);
+        }
     }
 
     fn port(&mut self, port: &Spanned<Port>, wanted: Causality) -> Option<(usize, usize)> {
@@ -206,6 +254,7 @@ impl Resolver<'_> {
                 to,
                 link,
                 span,
+                undefined: UndefinedUnit::of(connection, output, input),
             }),
             Err(misfit) => {
                 let message = format!(
@@ -277,6 +326,24 @@ impl Resolver<'_> {
                 ));
             }
         }
+    }
+}
+
+impl UndefinedUnit {
+    /// `None` where the units are known or of one name, and where the connection says how numbers are passed on.
+    fn of(connection: &file::Connection, output: &Variable, input: &Variable) -> Option<Self> {
+        let has_factor = connection.gain.is_some() || connection.offset.is_some();
+        let (from, to) = output.unit.as_ref().zip(input.unit.as_ref())?;
+        if !connection.unit_conversion || has_factor || from.name == to.name {
+            return None;
+        }
+        let mut units = [from, to].into_iter();
+        let undefined = units.find(|unit| unit.exponents.is_none())?;
+        Some(Self {
+            name: undefined.name.clone(),
+            from: from.name.clone(),
+            to: to.name.clone(),
+        })
     }
 }
 
