@@ -176,6 +176,16 @@ fn a_unit_may_end_the_simulation() {
     let report = run.run().unwrap();
     assert_eq!(report.stop_reason, StopReason::Terminated);
     assert_eq!((report.steps, trace.finished()), (5, 1));
+    let end = |notes: &[String]| notes.iter().find(|note| note.contains("ended")).cloned();
+    let note = end(&report.notes).unwrap();
+    assert!(
+        note.starts_with("bad has ended the simulation at t = 0.04"),
+        "{note}"
+    );
+    assert!(
+        note.ends_with("its values at t = 0.05 s are those of that time"),
+        "{note}"
+    );
 }
 
 #[test]

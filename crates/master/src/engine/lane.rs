@@ -382,6 +382,7 @@ fn conclude(
                     None => member.step(step.time, step.size),
                     Some(own) => slot.conclude_step(own, step.time, step.size),
                 }?;
+                member.outcome = outcome;
                 steps::record(terminated, outcome);
                 Ok(())
             }

@@ -41,7 +41,10 @@ pub(crate) fn step_straight(
         *overlap |= member.overlaps;
         match outcome {
             Ok(StepOutcome::Done) => {}
-            Ok(StepOutcome::Terminated(time)) => record_termination(terminated, time),
+            Ok(outcome @ StepOutcome::Terminated(time)) => {
+                member.outcome = outcome;
+                record_termination(terminated, time);
+            }
             Err(cause) => return Err(graph.fault(component, step, cause)),
         }
     }

@@ -13,8 +13,12 @@ use crate::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
     InterfaceModelReport, Report,
 };
-use crate::state::{DoneAction, StepResponse};
+use crate::state::{DoneAction, Member, StepResponse};
+use crate::unit::StepOutcome;
 use crate::verdict::Verdict;
+
+/// Times that differ by less, relative to them, differ by rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -117,6 +121,7 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let failure = dispatch.and_then(Dispatch::failure);
     notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
+    notes.extend(own_ends(run));
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, judgement, index);
         if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {
@@ -136,6 +141,29 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Names each unit that has ended the simulation, with its time; one that did so within the last macro-step has no values
+/// of the end of it.
+fn own_ends(run: &Run) -> Vec<String> {
+    let has_ended = run.state.units.terminated.is_some();
+    let members = run.state.units.members.iter().filter(|_| has_ended);
+    let components = members.zip(&run.state.graph.components);
+    let end = |(member, component): (&Member, &Component)| {
+        let StepOutcome::Terminated(time) = member.outcome else {
+            return None;
+        };
+        let last = run.time();
+        let name = &component.name;
+        let values = match last - time > ROUNDING * last.abs().max(1.0) {
+            true => format!("; its values at t = {last} s are those of that time"),
+            false => String::new(),
+        };
+        Some(format!(
+            "{name} has ended the simulation at t = {time} s{values}"
+        ))
+    };
+    components.filter_map(end).collect()
 }
 
 /// The defects of all connections.
