@@ -62,7 +62,11 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     };
     let made = File::create_new(target);
-    let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = made.and_then(|mut file| {
+        let written = file.write_all(text.as_bytes());
+        // A part of it would be in the way of the next attempt.
+        written.inspect_err(|_| drop(std::fs::remove_file(target)))
+    });
     written.map_err(|error| {
         let text = format!("{}: {error}", target.display());
         let failure = Failure::new(Exit::Failed, Message::error(text));

@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use crate::bench::{Bench, ProgramOutcome, lines};
+use crate::bench::{Bench, OSCILLATORS, ProgramOutcome, lines};
 use crate::faults::FAULTY;
 
 /// Row, fault, function, exit code, rows, part of the message.
@@ -384,27 +384,32 @@ fn r38_failing_writes() {
     assert!(rows.iter().all(|row| row.len() == header.len()));
 }
 
-/// R-38: a disk of 64 KiB, where this user may mount one.
-#[test]
-fn r38_full_disk() {
+/// Exit code and standard error of `commands` beside a disk of 64 KiB, `small`, where this user may mount one.
+fn on_a_small_disk(bench: &Bench, commands: &str) -> Option<(Option<i32>, String)> {
     const NO_RIGHT: i32 = 77;
-    let bench = Bench::new();
-    let script = "mkdir small && mount -t tmpfs -o size=64k none small || exit 77
-        \"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.csv -e 20000
-        code=$?; cp small/out.csv out.csv; exit $code";
+    let mount = "mkdir small && mount -t tmpfs -o size=64k none small || exit 77";
     let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c"])
+        .arg(format!("{mount}\n{commands}"))
         .arg(env!("CARGO_BIN_EXE_gyrator"))
         .current_dir(bench.path(""))
-        .output();
-    let Ok(output) = output else {
-        return;
-    };
+        .output()
+        .ok()?;
     let stderr = String::from_utf8(output.stderr).unwrap();
     let code = output.status.code();
-    if code == Some(NO_RIGHT) || stderr.starts_with("unshare: ") {
+    let may_mount = code != Some(NO_RIGHT) && !stderr.starts_with("unshare: ");
+    may_mount.then_some((code, stderr))
+}
+
+/// R-38.
+#[test]
+fn r38_full_disk() {
+    let bench = Bench::new();
+    let commands = "\"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.csv -e 20000
+        code=$?; cp small/out.csv out.csv; exit $code";
+    let Some((code, stderr)) = on_a_small_disk(&bench, commands) else {
         return;
-    }
+    };
     assert_eq!(code, Some(1), "{stderr}");
     let expected = "cannot write the result file small/out.csv: No space left on device";
     assert!(stderr.contains(expected), "{stderr}");
@@ -415,28 +420,35 @@ fn r38_full_disk() {
     assert!(stderr.contains(&kept), "{stderr}");
 }
 
+/// R-38: no parts of files are left, and nothing is printed beside the message.
+#[test]
+fn r38_systems_that_a_full_disk_does_not_take() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    let commands = "head -c 100000 /dev/zero > small/zeros 2> /dev/null
+        \"$0\" new fmus/OscillatorForce.fmu -o small/new.toml
+        \"$0\" export system.toml -o small/system.ssp
+        code=$?; ls small > files; exit $code";
+    let Some((code, stderr)) = on_a_small_disk(&bench, commands) else {
+        return;
+    };
+    assert_eq!(code, Some(1), "{stderr}");
+    let expected = "error: small/new.toml: No space left on device (os error 28)\n\
+        error: cannot write small/system.ssp: No space left on device (os error 28)\n";
+    assert_eq!(stderr, expected);
+    assert_eq!(bench.read("files"), "zeros\n");
+}
+
 /// R-38: there is room neither for all rows nor for the file of those that were written.
 #[cfg(feature = "parquet")]
 #[test]
 fn r38_rows_of_a_parquet_file_outlast_a_full_disk() {
-    const NO_RIGHT: i32 = 77;
     let bench = Bench::new();
-    let script = "mkdir small && mount -t tmpfs -o size=64k none small || exit 77
-        \"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.parquet -e 20000
+    let commands = "\"$0\" simulate fmus/Faulty.fmu --step-size 0.1 -o small/out.parquet -e 20000
         code=$?; ls small > files; cp small/out.parquet.part .; exit $code";
-    let output = Command::new("unshare")
-        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
-        .arg(env!("CARGO_BIN_EXE_gyrator"))
-        .current_dir(bench.path(""))
-        .output();
-    let Ok(output) = output else {
+    let Some((code, stderr)) = on_a_small_disk(&bench, commands) else {
         return;
     };
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    let code = output.status.code();
-    if code == Some(NO_RIGHT) || stderr.starts_with("unshare: ") {
-        return;
-    }
     assert_eq!(code, Some(1), "{stderr}");
     let expected = "cannot write the result file small/out.parquet: No space left on device";
     assert!(stderr.contains(expected), "{stderr}");
@@ -483,7 +495,7 @@ fn many_rows_survive() {
 #[test]
 fn the_supervisor_changes_no_result() {
     let bench = Bench::new();
-    bench.write("system.toml", crate::bench::OSCILLATORS);
+    bench.write("system.toml", OSCILLATORS);
     for (name, option) in [("with.csv", None), ("without.csv", Some("--no-supervisor"))] {
         let outcome = bench.run(["run", "system.toml", "-o", name].into_iter().chain(option));
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);

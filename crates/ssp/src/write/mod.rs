@@ -14,6 +14,7 @@ use std::sync::Arc;
 use gyrator_fmu::{Fmu, Limits, ModelDescription, OpenError};
 use gyrator_system::{Component, Problems, SystemFile};
 use zip::CompressionMethod;
+use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, ZipWriter};
 
 use crate::package::DESCRIPTION;
@@ -131,22 +132,39 @@ pub fn write_with(
 ) -> Result<(), WriteError> {
     let fmus = Fmus::open(system, limits)?;
     let text = structure::text(system, &fmus, target)?;
-    let io_error = |path: &Path| {
-        let path = path.to_owned();
-        move |source| WriteError::Io { path, source }
-    };
     let folder = match target.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let file = tempfile::NamedTempFile::new_in(folder).map_err(io_error(target))?;
-    let mut zip = ZipWriter::new(io::BufWriter::new(file));
+    let mut zip = ZipWriter::new(io::BufWriter::new(file.as_file()));
+    if let Err(error) = fill(&mut zip, &text, fmus.entries.iter().chain(files), target) {
+        // Dropped, it writes what is left and prints that it cannot.
+        std::mem::forget(zip);
+        return Err(error);
+    }
+    let writer = zip.finish().map_err(io_of_zip);
+    writer
+        .and_then(|writer| writer.into_inner().map_err(io::IntoInnerError::into_error))
+        .map_err(io_error(target))?;
+    set_usual_mode(file.as_file()).map_err(io_error(target))?;
+    let kept = file.persist(target).map_err(|error| error.error);
+    kept.map(|_| ()).map_err(io_error(target))
+}
+
+/// Writes the description and the files, and leaves nothing in the buffer.
+fn fill<'a, W: io::Write + io::Seek>(
+    zip: &mut ZipWriter<W>,
+    description: &str,
+    files: impl Iterator<Item = (&'a PathBuf, &'a String)>,
+    target: &Path,
+) -> Result<(), WriteError> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     zip.start_file(DESCRIPTION, options)
-        .map_err(io::Error::from)
-        .and_then(|()| zip.write_all(text.as_bytes()))
+        .map_err(io_of_zip)
+        .and_then(|()| zip.write_all(description.as_bytes()))
         .map_err(io_error(target))?;
-    for (path, entry) in fmus.entries.iter().chain(files) {
+    for (path, entry) in files {
         let mut fmu = File::open(path).map_err(io_error(path))?;
         let size = fmu.metadata().map_err(io_error(path))?.len();
         // FMUs are compressed already.
@@ -154,17 +172,24 @@ pub fn write_with(
             .compression_method(CompressionMethod::Stored)
             .large_file(size > u64::from(u32::MAX));
         zip.start_file(entry.as_str(), stored)
-            .map_err(io::Error::from)
-            .and_then(|()| io::copy(&mut fmu, &mut zip).map(|_| ()))
+            .map_err(io_of_zip)
+            .and_then(|()| io::copy(&mut fmu, zip).map(|_| ()))
             .map_err(io_error(target))?;
     }
-    let writer = zip.finish().map_err(io::Error::from);
-    let file = writer
-        .and_then(|writer| writer.into_inner().map_err(io::IntoInnerError::into_error))
-        .map_err(io_error(target))?;
-    set_usual_mode(file.as_file()).map_err(io_error(target))?;
-    let kept = file.persist(target).map_err(|error| error.error);
-    kept.map(|_| ()).map_err(io_error(target))
+    zip.flush().map_err(io_error(target))
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+    let path = path.to_owned();
+    move |source| WriteError::Io { path, source }
+}
+
+/// The error of the operating system, where it is one.
+fn io_of_zip(error: ZipError) -> io::Error {
+    match error {
+        ZipError::Io(error) => error,
+        error => error.into(),
+    }
 }
 
 /// Temporary files can be read by their owner alone.
