@@ -96,10 +96,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             let values =
                 pairs.map(|(parameter, value)| format!("{} = {}", parameter.key, short(*value)));
             let values = values.collect::<Vec<_>>().join(", ");
-            let misfit = round.misfit;
+            let misfit = short(round.misfit);
             // These lines are no result.
             let _ = screen::print(&format!(
-                "round {}: {runs}, misfit {misfit:.6}: {values}\n",
+                "round {}: {runs}, misfit {misfit}: {values}\n",
                 round.number
             ));
         }
@@ -329,12 +329,12 @@ fn for_people(fitted: &Fitted) -> String {
             format!("± {half:.2e}"),
         ]);
     }
-    let (start, end) = fitted.misfit;
+    let (start, end) = (short(fitted.misfit.0), short(fitted.misfit.1));
     let runs = count(fitted.runs as u64, "run");
     let mut text = table.render();
     let _ = writeln!(
         text,
-        "misfit {start:.4} at the start, {end:.4} at the end; {runs}"
+        "misfit {start} at the start, {end} at the end; {runs}"
     );
     if !fitted.has_converged {
         text.push_str("not converged: the runs of `max_runs` are made\n");
