@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     TwoSystems,
     /// A study file.
     Study,
+    /// A fit file.
+    Fit,
     /// A scenario file.
     Scenario,
     /// A file of checks.
@@ -70,6 +72,9 @@ pub(crate) enum Wanted {
     Subject,
     /// A study file.
     Study,
+    /// A fit file.
+    #[cfg(feature = "fit")]
+    Fit,
     /// A scenario file.
     Scenario,
     /// A file of checks.
@@ -118,6 +123,9 @@ impl Wanted {
                 Kind::Fmu(_) | Kind::ModelDescription(_) | Kind::Archive | Kind::Library
             ),
             Self::Study => *kind == Kind::Study,
+            // A fit file without its own keys looks like a study: its reader names them.
+            #[cfg(feature = "fit")]
+            Self::Fit => matches!(kind, Kind::Fit | Kind::Study),
             Self::Scenario => *kind == Kind::Scenario,
             Self::Checks => *kind == Kind::Checks,
             Self::Table | Self::Inputs => *kind == Kind::Table,
@@ -134,6 +142,8 @@ impl fmt::Display for Wanted {
             Self::Fmu => "an FMU",
             Self::Subject => "an FMU or its modelDescription.xml",
             Self::Study => "a study file",
+            #[cfg(feature = "fit")]
+            Self::Fit => "a fit file",
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",
             Self::Table | Self::Inputs => "a table of values by time",
@@ -234,9 +244,20 @@ impl Kind {
             let end = line.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             line[..end.unwrap_or(line.len())].to_owned()
         };
-        let before_tables = text.lines().take_while(|line| !line.starts_with('['));
-        if before_tables.map(word).any(|word| word == "system") {
-            return Some(Self::Study);
+        let before_tables = || {
+            text.lines()
+                .take_while(|line| !line.starts_with('['))
+                .map(word)
+        };
+        if before_tables().any(|word| word == "system") {
+            let is_of_fit = |word: &str| matches!(word, "measured" | "signals" | "parameters");
+            let tables = text.lines().filter(|line| line.starts_with('[')).map(word);
+            return Some(
+                match before_tables().chain(tables).any(|word| is_of_fit(&word)) {
+                    true => Self::Fit,
+                    false => Self::Study,
+                },
+            );
         }
         const KEYS: [&str; 5] = [
             "experiment",
@@ -262,6 +283,7 @@ impl Kind {
             Self::ModelDescription(_) => "validate",
             Self::Toml | Self::Ssp | Self::Osp => "run",
             Self::Study => "study",
+            Self::Fit => "fit",
             Self::Scenario => return Some("gyrator run SYSTEM --scenario FILE".to_owned()),
             Self::Checks => return Some("gyrator run SYSTEM --check FILE".to_owned()),
             Self::Table => "plot",
@@ -329,6 +351,7 @@ impl fmt::Display for Kind {
             Self::Ssp => "a system of the SSP standard",
             Self::Osp => "a system of the Open Simulation Platform",
             Self::Study => "a study file",
+            Self::Fit => "a fit file",
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",
             Self::Table => "a table of values by time",
@@ -418,6 +441,15 @@ mod tests {
             ("[experiment]\nstep_size = 1", Some(Kind::Toml)),
             ("[[connections]]\nfrom = 1", Some(Kind::Toml)),
             ("# system\nsystem = \"a.toml\"\n", Some(Kind::Study)),
+            (
+                "system = \"a.toml\"\nmeasured = \"b.csv\"\n[parameters]\n",
+                Some(Kind::Fit),
+            ),
+            ("system = \"a.toml\"\n[signals]\n", Some(Kind::Fit)),
+            (
+                "system = \"a.toml\"\n[variants]\nmeasured = {}\n",
+                Some(Kind::Study),
+            ),
             ("[[actions]]\ntime = 1\n", Some(Kind::Scenario)),
             ("[[checks]]\nsignal = 1\n", Some(Kind::Checks)),
             ("time,a.x\n0,1\n", Some(Kind::Table)),

@@ -19,6 +19,7 @@ use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::hosts::HostOptions;
+use crate::input_kind::{self, Wanted};
 use crate::numbers::{count, short};
 use crate::{overwriting, screen, summary_file};
 
@@ -65,6 +66,7 @@ struct Found<'a> {
 
 /// Looks for the parameters.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    input_kind::expect(&options.fit, Wanted::Fit)?;
     let file = FitFile::read(&options.fit)?;
     let measured = Measured::read(&file).map_err(|error| not_read(&error))?;
     let folder = match &options.folder {

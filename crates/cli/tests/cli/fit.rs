@@ -131,6 +131,26 @@ fn mistakes_are_refused_with_their_places() {
     says(&FIT.replace("\"log\"", "\"ln\""), "`scale` is");
     says("system = 3", "system");
 
+    // Files of other kinds are named, and so is a fit file.
+    for (call, message) in [
+        (
+            ["fit", "system.toml"],
+            "system.toml is a system file, not a fit file",
+        ),
+        (
+            ["fit", "measured.csv"],
+            "measured.csv is a table of values by time, not a fit file",
+        ),
+        (
+            ["study", "fit.toml"],
+            "fit.toml is a fit file, not a study file\n  help: `gyrator fit fit.toml` takes it",
+        ),
+    ] {
+        let outcome = bench.run(call);
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+    }
+
     // The folder of one fit is not mixed with another one.
     let first = bench.run(["fit", "fit.toml", "-q"]);
     assert_eq!(first.code, Some(0), "{}", first.stderr);
