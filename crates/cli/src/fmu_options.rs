@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use gyrator_fmu::{Compiler, Limits, OpenOptions};
 use gyrator_system::{Spanned, SystemFile};
 
@@ -11,7 +12,7 @@ use gyrator_system::{Spanned, SystemFile};
 #[command(next_help_heading = "FMUs")]
 pub(crate) struct FmuOptions {
     /// Directory where shared libraries that FMUs need are looked for first [repeatable]
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, value_name = "DIRECTORY", value_parser = PathBufValueParser::new().try_map(directory))]
     library_path: Vec<PathBuf>,
     /// Shared library to load before those of the FMUs, for all of them to use [repeatable]
     #[arg(long, value_name = "NAME")]
@@ -84,6 +85,13 @@ impl FmuOptions {
             *field(&mut limits) = *number;
         }
         limits
+    }
+}
+
+fn directory(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match path.is_dir() {
+        true => Ok(path),
+        false => Err("there is no such directory"),
     }
 }
 

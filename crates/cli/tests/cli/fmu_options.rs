@@ -98,6 +98,16 @@ fn preload_that_is_not_there() {
 }
 
 #[test]
+fn a_directory_of_libraries_that_is_not_there() {
+    let options = ["--library-path", "nowhere"];
+    let outcome = simulate(&Bench::new(), "fmus/OscillatorForce.fmu", &options);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let reason =
+        "invalid value 'nowhere' for '--library-path <DIRECTORY>': there is no such directory";
+    assert!(outcome.stderr.contains(reason), "{}", outcome.stderr);
+}
+
+#[test]
 fn r12_limits_are_named_and_can_be_moved() {
     let bench = Bench::new();
     let options = ["--unpack-limit", "entries=1"];
