@@ -394,3 +394,149 @@ impl BondEnergy {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+    use crate::step::Step;
+    use crate::{ClosureUnit, Run, RunOptions, System};
+
+    const H: f64 = 0.25;
+    const NAMES: [[&str; 6]; 4] = [
+        ["e0", "e1", "e2", "e3", "e4", "e5"],
+        ["f0", "f1", "f2", "f3", "f4", "f5"],
+        ["p0", "p1", "p2", "p3", "p4", "p5"],
+        ["q0", "q1", "q2", "q3", "q4", "q5"],
+    ];
+
+    /// A bond for each of the `axes`, of so many, with another sense and gain each. Outputs are random.
+    fn bonds(axes: &[usize]) -> Run {
+        let mut system = System::new(H);
+        system.stop_time(1e3 * H);
+        system.method("jacobi").extrapolation("hold");
+        for (bond, count) in axes.iter().copied().enumerate() {
+            let unit = |inputs: usize, outputs: usize, seed: u64| {
+                let at_start = |side: usize| NAMES[side][..count].iter().map(|name| (*name, 0.5));
+                let (inputs, outputs) = (at_start(inputs), at_start(outputs));
+                let (inputs, outputs): (Vec<_>, Vec<_>) = (inputs.collect(), outputs.collect());
+                let mut random = SplitMix64::new(seed);
+                ClosureUnit::new(&inputs, &outputs, move |call| {
+                    call.outputs.fill_with(|| 4.0 * random.next_unit() - 1.5);
+                })
+            };
+            let (a, b) = (format!("a{bond}"), format!("b{bond}"));
+            system.add(&a, unit(3, 0, 2 * bond as u64));
+            system.add(&b, unit(2, 1, 2 * bond as u64 + 1));
+            let ports = |axis: usize| {
+                [(&a, 0), (&b, 2), (&b, 1), (&a, 3)]
+                    .map(|(unit, side)| format!("{unit}.{}", NAMES[side][axis]))
+            };
+            let [e, p, f, q] = ports(0);
+            let mut settings = system.bond(&format!("bond{bond}"), (&e, &p), (&f, &q));
+            let sense = if bond % 2 == 0 { 1.0 } else { -1.0 };
+            settings = settings.sense(sense).gain(1.0 + 0.3 * bond as f64);
+            for [e, p, f, q] in (1..count).map(ports) {
+                settings = settings.axis((&e, &p), (&f, &q));
+            }
+        }
+        system.start(&RunOptions::default()).unwrap()
+    }
+
+    /// Sums, extremes, errors and what the next macro-step needs: to the last bit.
+    fn text(ledger: &Ledger) -> String {
+        format!("{:#?} {:?}", ledger.bonds, ledger.peak)
+    }
+
+    /// Makes macro-steps, and adds them to a ledger one by one and to another in rows of these lengths.
+    #[track_caller]
+    fn expect_the_same(run: &mut Run, mut one_by_one: Ledger, lengths: &[usize]) {
+        let mut in_rows = one_by_one.clone();
+        let mut rows = Rows::new(run.state.signals.reals.len());
+        let mut index = 0;
+        for length in lengths {
+            let first = index;
+            rows.begin(&run.state.signals.reals);
+            let mut powers = vec![Vec::new(); in_rows.bonds.len()];
+            for made in 1..=*length {
+                run.step().unwrap();
+                let clock = &run.state.graph.clock;
+                let ticks = clock.ticks_per_step();
+                let step = Step {
+                    index,
+                    from: index.cast_signed() * ticks,
+                    length: ticks,
+                    time: clock.seconds_after(index),
+                    size: H,
+                    is_summed: false,
+                };
+                one_by_one.observe(&run.state, &step);
+                for (powers, bond) in powers.iter_mut().zip(one_by_one.bonds()) {
+                    powers.push([bond.residual_power, bond.given_power]);
+                }
+                let (_, next) = rows.last_and_next();
+                next.copy_from_slice(&run.state.signals.reals);
+                rows.made(made);
+                index += 1;
+            }
+            let end_of = |row: usize| run.state.graph.clock.seconds_after(first + row as u64 + 1);
+            let mut seen = vec![Vec::new(); powers.len()];
+            let mut look = |bond: usize, powers: Powers<'_>, greatest: [f64; 2]| {
+                seen[bond] = (0..powers.steps).map(powers.of).collect();
+                let most = |side: usize| {
+                    let powers = seen[bond]
+                        .iter()
+                        .map(|powers: &[f64; 2]| powers[side].abs());
+                    powers.fold(0.0, f64::max)
+                };
+                assert_eq!(greatest, [most(0), most(1)]);
+            };
+            assert!(in_rows.takes_rows(&run.state));
+            in_rows.observe_rows(&run.state, &rows, H, &end_of, &mut look);
+            assert_eq!(seen, powers);
+            let (found, expected) = (text(&in_rows), text(&one_by_one));
+            assert!(found == expected, "{found}\nin place of\n{expected}");
+        }
+    }
+
+    /// Alone, four together, in groups that end where the number of axes changes, and as many macro-steps as fill the registers or not.
+    const CASES: [&[usize]; 7] = [
+        &[1],
+        &[2],
+        &[3],
+        &[6],
+        &[1, 1, 1, 1],
+        &[2, 2, 3],
+        &[6, 1, 1, 1, 1, 1, 3],
+    ];
+    const LENGTHS: [usize; 6] = [1, 8, 2, 7, 3, 4];
+
+    /// Also where a bond carries no power, and does not count in the peak of all.
+    #[test]
+    fn copies_in_rows_are_added_as_one_by_one() {
+        for axes in CASES {
+            for is_power in [true, false] {
+                let mut run = bonds(axes);
+                let mut ledger = Ledger::new(&run.state, true);
+                ledger.bonds[0].is_power = is_power;
+                assert!(ledger.adds_copies(&run.state));
+                expect_the_same(&mut run, ledger, &LENGTHS);
+            }
+        }
+    }
+
+    /// Also where outputs change with new inputs, by an amount that is known or not.
+    #[test]
+    fn constant_inputs_in_rows_are_added_as_one_by_one() {
+        for axes in CASES {
+            for change in [0.0, 0.125, f64::NAN] {
+                let mut run = bonds(axes);
+                run.state.signals.start_changes[0] = change;
+                let mut ledger = Ledger::new(&run.state, false);
+                ledger.has_constant_inputs = Ledger::has_constant_inputs(&ledger.bonds);
+                assert!(ledger.adds_constant_inputs(&run.state));
+                expect_the_same(&mut run, ledger, &LENGTHS);
+            }
+        }
+    }
+}
