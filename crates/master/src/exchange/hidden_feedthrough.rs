@@ -246,3 +246,182 @@ impl Gains {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::{Call, UnitDescription, UnitWrapper};
+    use crate::{ClosureUnit, Report, RunOptions, System};
+
+    #[test]
+    fn the_direct_part_comes_and_goes() {
+        let direct = |changed: [f64; 2]| {
+            let outputs = |[first, second]: [f64; 2]| [vec![0.0, first], vec![0.0, second]];
+            super::direct(&outputs([10.0, 20.0]), &outputs(changed), 1)
+        };
+        assert_eq!(direct([10.5, 20.0]), 0.5);
+        assert_eq!(direct([9.5, 20.125]), -0.625);
+        assert_eq!(direct([10.5, 20.25]), 0.0);
+        assert_eq!(direct([10.5, 20.5]), 0.0);
+        // 64 roundings of ten are 1.4e−13.
+        assert_eq!(direct([10.0 + 1e-13, 20.0]), 0.0);
+        assert!((direct([10.0 + 2e-13, 20.0]) - 2e-13).abs() < 1e-14);
+    }
+
+    #[test]
+    fn slopes_of_both_sides_agree_or_one_is_none() {
+        let measured = |slopes: &[f64]| {
+            let mut gains = Gains {
+                inputs: vec![0, 1],
+                outputs: vec![2, 3],
+                values: vec![0.0; 4],
+                nonsmooth: Vec::new(),
+            };
+            gains.set_measured(1, 0, slopes);
+            let value = gains.values[2];
+            assert_eq!(gains.values, [0.0, 0.0, value, 0.0]);
+            assert_eq!(gains.follows(1, 0), value != 0.0);
+            assert!(!gains.follows(0, 1) && !gains.follows(1, 1));
+            assert!(gains.are_smooth() || gains.nonsmooth == [(1, 0)]);
+            (value, gains.are_smooth())
+        };
+        assert_eq!(measured(&[3.0, 3.0]), (3.0, true));
+        assert_eq!(measured(&[-3.0, -3.125]), (-3.0625, true));
+        assert_eq!(measured(&[3.0, 3.25]), (3.125, false));
+        assert_eq!(measured(&[-2.0, -4.0]), (-3.0, false));
+        assert_eq!(measured(&[5.0]), (5.0, true));
+        // A kink.
+        assert_eq!(measured(&[0.0, 3.0]), (1.5, false));
+        assert_eq!(measured(&[-3.0, 0.0]), (-1.5, false));
+        for none in [
+            &[2.0, 4.5][..],
+            &[-2.0, 2.0],
+            &[0.0, 0.0],
+            &[],
+            &[f64::INFINITY, 0.0],
+        ] {
+            assert_eq!(measured(none), (0.0, true), "{none:?}");
+        }
+    }
+
+    const H: f64 = 0.25;
+
+    /// Outputs of steps from 0.5 s on: they follow inputs at once, keep what they have, forget all of it but a part, and have
+    /// a kink.
+    #[test]
+    fn two_steps_tell_direct_parts_from_states() {
+        let names = ["direct", "kept", "fading", "staying", "kinked"];
+        let step = |call: Call<'_>| {
+            let &[u, w] = call.inputs else { unreachable!() };
+            let &mut [_, kept, fading, staying, _] = call.outputs else {
+                unreachable!()
+            };
+            // By the time of the second step alone.
+            let kept = match call.time {
+                0.5 => u,
+                0.75 => kept,
+                _ => 0.0,
+            };
+            call.outputs.copy_from_slice(&[
+                4.0 * u - 2.0 * w,
+                kept,
+                0.375 * fading + w,
+                0.625 * staying + u,
+                (u - 3.0).max(0.0),
+            ]);
+        };
+        let outputs = names.map(|name| (name, 1.0));
+        let mut unit = ClosureUnit::new(&[("u", 0.0), ("w", 0.0)], &outputs, step).memoryless();
+        let described = unit.description().variables.clone();
+        let variables: Vec<&Variable> = described[..2].iter().collect();
+        unit.set_reals(&[0, 1], &[3.0, -1.0]).unwrap();
+        let before = Before {
+            saved: unit.save(None).unwrap(),
+            inputs: vec![3.0, -1.0],
+            time: 0.5,
+            size: H,
+        };
+        let trial = Trial {
+            inputs: &[0, 1],
+            outputs: &[2, 3, 4, 5, 6],
+            before: &before,
+        };
+        // The trial begins where it was saved.
+        unit.set_reals(&[0, 1], &[7.0, 7.0]).unwrap();
+        let found = trial.gains(&mut unit, &variables).unwrap().unwrap();
+        let expected = [4.0, -2.0, 0.0, 0.0, 0.0, 0.625, 0.0, 0.0, 0.5, 0.0];
+        for (found, expected) in found.values.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+        assert_eq!(found.nonsmooth, [(4, 0)]);
+    }
+
+    /// Declares that its outputs follow its inputs.
+    struct Declaring<U> {
+        unit: U,
+        description: UnitDescription,
+    }
+
+    impl<U: Unit> UnitWrapper for Declaring<U> {
+        fn inner(&self) -> &dyn Unit {
+            &self.unit
+        }
+
+        fn inner_mut(&mut self) -> &mut dyn Unit {
+            &mut self.unit
+        }
+
+        fn description(&self) -> &UnitDescription {
+            &self.description
+        }
+    }
+
+    /// An effort that `next` computes in steps from the flow and the last effort, declared to follow the flow, in a bond.
+    fn report(next: fn(f64, f64) -> f64, saves: bool) -> Report {
+        let unit = ClosureUnit::new(&[("f", 0.0)], &[("e", 1.0)], move |call| {
+            if call.step > 0.0 {
+                call.outputs[0] = next(call.inputs[0], call.outputs[0]);
+            }
+        });
+        let variables = unit.description().variables.clone();
+        let mut abilities = unit.description().capabilities;
+        abilities.save_and_restore = saves;
+        let feedthrough = [(1, vec![0])].into_iter().collect();
+        let description = UnitDescription::new(variables, feedthrough, abilities);
+        let flow = ClosureUnit::new(&[("e", 0.0)], &[("f", 1.0)], |call| {
+            call.outputs[0] = 1.0 + call.time + call.step;
+        });
+        let mut system = System::new(H);
+        system.stop_time(6.0 * H);
+        system.add("a", Declaring { unit, description });
+        system.add("b", flow);
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        system.start(&RunOptions::default()).unwrap().run().unwrap()
+    }
+
+    /// Where a trial finds that a declared feed-through is none, no energy was made by it; where it finds one, or there is no
+    /// trial, the energy is not known.
+    #[test]
+    fn a_trial_says_whether_what_is_declared_is_there() {
+        let damper: fn(f64, f64) -> f64 = |flow, _| 4.0 * flow;
+        let spring: fn(f64, f64) -> f64 = |flow, effort| effort + H * flow;
+        let pairs = |report: &Report| {
+            let pairs = report.components[0].feedthrough_in_steps.as_ref()?;
+            let names = pairs
+                .iter()
+                .map(|pair| format!("{} {}", pair.input, pair.output));
+            Some(names.collect::<Vec<_>>())
+        };
+        let found = report(damper, true);
+        assert_eq!(pairs(&found).unwrap(), ["a.f a.e"]);
+        assert_eq!(found.bonds[0].stale_energy, None);
+        let found = report(spring, true);
+        assert_eq!(pairs(&found).unwrap(), [""; 0]);
+        assert_eq!(found.bonds[0].stale_energy, Some(0.0));
+        for effort in [damper, spring] {
+            let found = report(effort, false);
+            assert_eq!(pairs(&found), None);
+            assert_eq!(found.bonds[0].stale_energy, None);
+        }
+    }
+}

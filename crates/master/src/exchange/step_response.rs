@@ -144,3 +144,113 @@ impl Trials<'_> {
         Ok(Some(found))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ClosureUnit;
+    use crate::unit::{Call, Causality, Variable};
+
+    const H: f64 = 0.25;
+    /// The input, and the output before the first step.
+    const U: f64 = 0.5;
+    const Y: f64 = 1.0;
+
+    /// The response of an output that steps from 2 s on compute from the input and the last output: `None` where there is none.
+    fn response(next: impl Fn(&Call<'_>) -> f64 + Sync) -> Option<f64> {
+        let unit = ClosureUnit::new(&[("u", U)], &[("y", Y)], |call| {
+            call.outputs[0] = next(&call);
+        });
+        let mut unit = unit.memoryless();
+        let saved = unit.save(None).unwrap();
+        let variable = Variable::real("u", 0, Causality::Input);
+        let mut trials = Trials {
+            unit: &mut unit,
+            output: 1,
+            input: 0,
+            saved: &saved,
+            time: 2.0,
+            size: H,
+            difference: CentralDifference::about(U, &variable, TIMES),
+        };
+        let found = match trials.response(U).unwrap() {
+            Response::Derivative(slope) => Some(slope),
+            Response::None => None,
+            Response::Forgets => panic!("it goes back"),
+        };
+        let mut after = [0.0; 2];
+        unit.get_reals(&[0, 1], &mut after).unwrap();
+        assert_eq!(after, [U, Y]);
+        found
+    }
+
+    #[track_caller]
+    fn expect(found: Option<f64>, slope: f64) {
+        let found = found.unwrap();
+        assert!((found - slope).abs() < 1e-9, "{found}");
+    }
+
+    /// At once, by an integral, and by the integral of an integral; the second step begins at the end of the first.
+    #[test]
+    fn a_response_is_that_after_the_first_step() {
+        expect(response(|call| 3.0 * call.inputs[0]), 3.0);
+        expect(
+            response(|call| call.outputs[0] - call.step * call.inputs[0]),
+            -H,
+        );
+        let in_step = |call: &Call<'_>, first: f64, second: f64| match call.time {
+            2.0 => first * call.inputs[0],
+            2.25 => call.outputs[0] + second * call.inputs[0],
+            _ => unreachable!(),
+        };
+        // 1 + 3 after the second step, and 1 + 1.2.
+        assert_eq!(response(|call| in_step(call, 1.0, 3.0)), None);
+        expect(response(|call| in_step(call, 1.0, 1.2)), 1.0);
+        // An oscillation that has turned round, or nearly.
+        assert_eq!(response(|call| in_step(call, 1.0, -0.6)), None);
+        expect(response(|call| in_step(call, 1.0, -0.4)), 1.0);
+        assert_eq!(response(|call| in_step(call, 1.0, -1.5)), None);
+    }
+
+    #[test]
+    fn a_kink_or_rounding_is_no_response() {
+        let kinked = |above: f64, below: f64| {
+            response(move |call| {
+                let change = call.inputs[0] - U;
+                7.0 + if change > 0.0 { above } else { below } * change
+            })
+        };
+        expect(kinked(1.0, 0.6), 0.8);
+        expect(kinked(0.6, 1.0), 0.8);
+        assert_eq!(kinked(1.0, 0.4), None);
+        assert_eq!(kinked(0.4, 1.0), None);
+        assert_eq!(kinked(1.0, 0.0), None);
+        assert_eq!(kinked(1.0, -1.0), None);
+        // The input is changed by 1e−3, and rounding is 1e−12 of 1024.
+        let small = |slope: f64| response(move |call| 1024.0 + slope * call.inputs[0]);
+        assert_eq!(small(0.9 * 1.024e-6), None);
+        assert!(small(1.2 * 1.024e-6).is_some());
+    }
+
+    #[test]
+    fn a_unit_that_does_not_go_back_is_named() {
+        let mut calls = 0.0;
+        let unit = ClosureUnit::new(&[("u", U)], &[("y", Y)], |call| {
+            calls += 1e-9;
+            call.outputs[0] = call.inputs[0] + calls;
+        });
+        let mut unit = unit.memoryless();
+        let saved = unit.save(None).unwrap();
+        let variable = Variable::real("u", 0, Causality::Input);
+        let mut trials = Trials {
+            unit: &mut unit,
+            output: 1,
+            input: 0,
+            saved: &saved,
+            time: 0.0,
+            size: H,
+            difference: CentralDifference::about(U, &variable, TIMES),
+        };
+        assert!(matches!(trials.response(U), Ok(Response::Forgets)));
+    }
+}
