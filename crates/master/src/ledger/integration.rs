@@ -389,3 +389,84 @@ stored!(Signal {
     is_curved
 });
 stored!(Followed { gain, gain_change, value; input });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A signal whose values are polynomials of the part of the step that is over.
+    fn signal(
+        input: impl Fn(f64) -> f64,
+        output: impl Fn(f64) -> f64,
+        [range, middle]: [f64; 2],
+        is_curved: bool,
+    ) -> SignalStep<f64> {
+        SignalStep {
+            input: [0.0, 0.5, 1.0].map(input),
+            output: [0.0, 0.5, 1.0].map(output),
+            range,
+            doubt: Doubt { middle, is_curved },
+        }
+    }
+
+    /// The efforts 2 − s² and 1 + 2·s, the flows 3 − s + s² and 1 + s: products of third degree, ∫₀¹ of which are given in closed form.
+    #[test]
+    fn powers_are_integrated_and_uncertainties_weighted() {
+        const WEIGHT: f64 = -1.5;
+        for (effort_curved, flow_curved) in
+            [(false, false), (true, false), (false, true), (true, true)]
+        {
+            let axis = AxisStep {
+                effort: signal(
+                    |s| 2.0 - s * s,
+                    |s| 1.0 + 2.0 * s,
+                    [0.25, 0.5],
+                    effort_curved,
+                ),
+                flow: signal(|s| 3.0 - s + s * s, |s| 1.0 + s, [0.75, -0.25], flow_curved),
+            };
+            let mut work = Work::none();
+            // Axes add up.
+            work.add(&axis, WEIGHT);
+            work.add(&axis, 2.0 * WEIGHT);
+            let given = 3.0 + 5.0 / 2.0 - 1.0 / 3.0 + 1.0 / 2.0;
+            let received = 2.0 + 1.0 - 1.0 / 3.0 - 1.0 / 4.0;
+            // A parabola that is off by m in the middle has an integral that is off by 2/3·m.
+            let by_effort = -2.0 / 3.0 * 0.5 * (3.0 - 0.5 + 0.25);
+            let by_flow = 2.0 / 3.0 * -0.25 * (2.0 - 0.25);
+            let part = |value: f64, is_meant: bool| if is_meant { value } else { 0.0 };
+            let curvature = part(by_effort, !effort_curved) + part(by_flow, !flow_curved);
+            let change = part(by_effort.abs(), effort_curved) + part(by_flow.abs(), flow_curved);
+            let unknown = 0.5 * (2.0 * 0.75 - 3.0 * 0.25);
+            for (found, expected) in [
+                (work.given, 3.0 * WEIGHT * given),
+                (work.residual, 3.0 * WEIGHT * (received - given)),
+                (work.curvature, 3.0 * WEIGHT * curvature),
+                (work.change, 3.0 * WEIGHT.abs() * change),
+                (work.unknown, 3.0 * WEIGHT * unknown),
+            ] {
+                assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+            }
+            let made = work.made(7.0, 8.0, 0.5);
+            assert_eq!((made.given, made.received), (7.0, 8.0));
+            assert_eq!(made.residual_integrated, 0.5 * work.residual);
+            assert_eq!(made.transferred_integrated, 0.5 * work.given);
+            assert_eq!(made.curvature, 0.5 * work.curvature);
+        }
+    }
+
+    /// The parabola through 0, a and a + b at the times −1, 0 and r deviates from its chord over the last step.
+    #[test]
+    fn the_bend_is_that_of_the_parabola_through_three_values() {
+        for (ratio, before, last) in [(1.0, 2.0, 3.0), (2.0, 1.0, -4.0), (0.25, -3.0, 1.0)] {
+            let second = (last / ratio - before) / (1.0 + ratio);
+            let at = |t: f64| before + last / ratio * t + second * t * (t - ratio);
+            assert!((at(-1.0)).abs() < 1e-12);
+            let below_chord = 0.5 * (at(0.0) + at(ratio)) - at(0.5 * ratio);
+            let found = bend(ratio) * (last - before * ratio);
+            assert!((found - below_chord).abs() < 1e-12, "{found} {below_chord}");
+        }
+        assert!(AxisCourse::ratio(2.0, 0.0).is_nan());
+        assert_eq!(AxisCourse::ratio(2.0, 4.0), 0.5);
+    }
+}
