@@ -517,6 +517,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn outputs_that_follow_their_inputs_are_not_stale() {
+        for (exchange, expected) in [
+            ("stale", StaleFeedthrough::Known),
+            ("fresh", StaleFeedthrough::None),
+            ("compensated", StaleFeedthrough::None),
+        ] {
+            let run = damped(exchange, H);
+            let bond = &run.state.graph.bonds[0];
+            assert_eq!(stale_feedthrough(&run.state, bond), expected, "{exchange}");
+        }
+    }
+
     /// Sums of steps of a second in all, with W_stale and the correction's energy, J, and irregular impulses that
     /// stand for an energy.
     fn sums(stale: f64, correction: f64, irregular: f64) -> Sums {

@@ -698,6 +698,18 @@ mod tests {
         assert_eq!(windows, 2);
     }
 
+    /// As the damper acts after each change.
+    #[test]
+    fn a_change_is_named_as_what_is_done() {
+        for change in Change::ALL {
+            let (what, why) = change.words();
+            assert!(why.len() > 20, "{why}");
+            let damps = matches!(change, Change::Tried | Change::Kept);
+            assert_eq!(what.starts_with("damping"), damps, "{what}");
+            assert_eq!(what == "no correction", !damps, "{what}");
+        }
+    }
+
     #[test]
     fn the_last_changes_are_kept() {
         let mut history = History::default();

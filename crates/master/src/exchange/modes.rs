@@ -53,5 +53,9 @@ mod tests {
     fn a_system_file_takes_the_words_of_all_modes() {
         let words: Vec<_> = EXCHANGE_MODES.iter().map(|entry| entry.name).collect();
         assert_eq!(words, Exchange::WORDS);
+        for word in words {
+            assert_eq!(exchange_of(word).unwrap().word(), word);
+        }
+        assert_eq!(exchange_of("late"), None);
     }
 }

@@ -643,6 +643,28 @@ mod tests {
         assert_eq!(auto.curve(time, 1.0), Curve::constant(value));
     }
 
+    /// A value that comes once more, or takes the place of another one, was predicted by the values before it alone.
+    #[test]
+    fn a_second_value_for_the_same_time_is_not_predicted() {
+        let values = [1.0, 1.5, 1.25, 2.0, 3.0, 2.5];
+        let [mut once, mut twice] = [(); 2].map(|()| Auto::default());
+        for (time, value) in (0_i32..).zip(values) {
+            let sample = Sample {
+                time: f64::from(time),
+                value,
+                slope: None,
+            };
+            once.observe(sample);
+            twice.observe(sample);
+            twice.observe(sample);
+            assert_eq!(twice.order(), once.order());
+            for (again, error) in twice.errors.iter().zip(once.errors) {
+                assert_eq!(again.to_bits(), error.to_bits());
+            }
+        }
+        assert_eq!(twice.curve(5.0, 1.0), once.curve(5.0, 1.0));
+    }
+
     /// Squares of the errors of prediction, averaged with a memory of 0.6, first one as it is: the
     /// values 0, 1, 1, 3 are missed by 1, 0, 2 (held), 1 and 2 (line) and 3 (parabola).
     #[test]

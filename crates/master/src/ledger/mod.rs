@@ -476,6 +476,9 @@ mod tests {
         let error = run.ledger().integration_error(0).unwrap();
         assert!((error - curvature * H / 12.0).abs() < 1e-12, "{error}");
         assert_eq!(run.ledger().integration_error(1), None);
+        // 7.5, 11.5 and −3.5 J have gone over the bond.
+        assert_eq!(run.ledger().transferred_range(0), 15.0);
+        assert_eq!(run.ledger().transferred_range(1), 0.0);
         let expected = expected();
         let peak = (
             expected.peak_residual_energy_integrated,

@@ -222,3 +222,113 @@ impl Stored for WeightOrders {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gyrator_h_infinity::Specification;
+
+    /// Length of an exchange, s, and the parts that it has at the source and at the receiver.
+    const EXCHANGE: f64 = 0.05;
+    const PARTS: [u32; 2] = [10, 5];
+
+    fn orders(is_smoothed: bool) -> WeightOrders {
+        let [source, receiver] = PARTS.map(|parts| EXCHANGE / f64::from(parts));
+        let smoother = is_smoothed.then(|| Smoother::new(0.5 / EXCHANGE, receiver));
+        let tracks = (1..=3).map(|order| {
+            let design = Specification::of_order(order).design().unwrap();
+            (design.discretise(EXCHANGE, source), smoother)
+        });
+        WeightOrders::new(tracks, PARTS)
+    }
+
+    fn change(time: f64, from: u32, to: u32) -> OrderChange {
+        OrderChange { time, from, to }
+    }
+
+    #[test]
+    fn an_order_that_is_clearly_the_best_ten_times_in_a_row_is_chosen() {
+        let mut orders = orders(false);
+        let mut time = 0.0;
+        let mut judged = |orders: &mut WeightOrders, errors: [f64; 3], times: u32| {
+            for _ in 0..times {
+                for (track, error) in orders.tracks.iter_mut().zip(errors) {
+                    track.error = error;
+                }
+                time += 1.0;
+                orders.choose(time);
+            }
+            orders.order()
+        };
+        let (second, third) = ([1.0, 0.49, 0.6], [1.0, 0.6, 0.49]);
+        assert_eq!(judged(&mut orders, second, 9), 1);
+        assert_eq!(judged(&mut orders, third, 9), 1, "another one");
+        assert_eq!(judged(&mut orders, second, 9), 1, "another one");
+        assert_eq!(judged(&mut orders, [1.0, 0.51, 0.6], 1), 1, "not clearly");
+        assert_eq!(judged(&mut orders, second, 9), 1);
+        assert_eq!(judged(&mut orders, second, 1), 2);
+        assert_eq!(orders.changes(), [change(38.0, 1, 2)]);
+        assert_eq!(judged(&mut orders, [0.6, 0.5, 0.7], 20), 2, "the best");
+        // The last eight of eleven changes.
+        for _ in 0..5 {
+            assert_eq!(judged(&mut orders, [0.1, 1.0, 1.0], 10), 1);
+            assert_eq!(judged(&mut orders, second, 10), 2);
+        }
+        let expected = (0..8).map(|index| match index % 2 {
+            0 => change(88.0 + 10.0 * f64::from(index), 2, 1),
+            _ => change(88.0 + 10.0 * f64::from(index), 1, 2),
+        });
+        assert_eq!(orders.changes(), expected.collect::<Vec<_>>());
+    }
+
+    /// The errors are averaged squares of the mean of the signal by the trapezoidal rule less that of the receiver's input: the value
+    /// that was sent, or the course of the filter.
+    #[test]
+    fn the_impulses_of_exchanges_are_compared() {
+        for is_smoothed in [false, true] {
+            let mut orders = orders(is_smoothed);
+            orders.rest_at(1.0);
+            let value = |part: u32| 1.0 + (0.3 * f64::from(part)).sin();
+            let mut expected = [0.0; 3];
+            let mut filters = orders.tracks.iter().map(|track| track.smoother);
+            let mut filters = [(); 3].map(|()| filters.next().unwrap());
+            let mut sent = [f64::NAN; 3];
+            for part in 0..=40 {
+                let tracks = orders.tracks.iter();
+                let outputs = tracks.map(|track| track.compensator.output(value(part)));
+                let outputs: Vec<f64> = outputs.collect();
+                if part % 10 == 0 && part > 0 {
+                    let within: f64 = (part - 9..part).map(value).sum();
+                    let mean = (0.5 * value(part - 10) + within + 0.5 * value(part)) / 10.0;
+                    for ((error, filter), sent) in expected.iter_mut().zip(&mut filters).zip(sent) {
+                        let received = match filter {
+                            None => sent,
+                            Some(filter) => {
+                                let mut course = vec![filter.output()];
+                                for _ in 0..5 {
+                                    filter.advance(sent);
+                                    course.push(filter.output());
+                                }
+                                let pairs = course.windows(2);
+                                pairs.map(|pair| 0.5 * (pair[0] + pair[1])).sum::<f64>() / 5.0
+                            }
+                        };
+                        *error = 0.9 * *error + 0.1 * (mean - received).powi(2);
+                    }
+                }
+                if part % 10 == 0 {
+                    sent.copy_from_slice(&outputs);
+                }
+                orders.advance(Sample {
+                    time: EXCHANGE / 10.0 * f64::from(part),
+                    value: value(part),
+                    slope: None,
+                });
+                for (track, expected) in orders.tracks.iter().zip(expected) {
+                    assert!((track.error - expected).abs() < 1e-12, "{part}");
+                }
+            }
+            assert!(expected.iter().all(|error| *error > 1e-6), "{expected:?}");
+        }
+    }
+}
