@@ -230,6 +230,18 @@ fn an_output_that_feeds_its_own_input_is_solved_in_every_way() {
     }
 }
 
+/// A trial step has a millionth of the macro-step, which may reach the stop time, and not go beyond it.
+#[test]
+fn a_trial_step_ends_with_the_run_at_the_latest() {
+    for (stop, is_tried) in [(1.0 + 1e-6, true), (1.0 + 0.9e-6, false)] {
+        let mut system = cubic_system(cubic().saving(), 2.0, 1.0);
+        system.stop_time(stop);
+        let (found, _) = run_to_end(system, "nls.y");
+        let error = (found[1] - root(root(1.25, 0.0), 1.0)).abs();
+        assert_eq!(error < 1e-9, is_tried, "{error} until {stop}");
+    }
+}
+
 /// One iteration at each point: a macro-step of a tenth leaves a hundredth.
 #[test]
 fn one_iteration_a_step_is_of_second_order() {
