@@ -110,14 +110,27 @@ mod tests {
     }
 
     #[test]
-    fn the_derivative_of_a_line_is_its_slope() {
-        for value in [0.0, 0.5, 1.0] {
+    fn the_middle_leaves_an_end_of_the_range_by_the_widest_difference() {
+        for (value, middle) in [(0.0, 1e-4), (0.5, 0.5), (1.0, 1.0 - 1e-4)] {
             let variable = input(Some(10.0), (0.0, 1.0));
             let difference = CentralDifference::about(value, &variable, 10.0);
-            for times in [1.0, 10.0] {
-                let [above, below] = difference.points(times);
-                let slope = difference.derivative(3.0 * above - 3.0 * below, times);
-                assert!((slope - 3.0).abs() < 1e-8, "{slope} at {value}");
+            let [above, below] = difference.points(1.0);
+            assert!((0.5 * (above + below) - middle).abs() < 1e-12, "{value}");
+        }
+    }
+
+    /// In a narrow range, too, which leaves less room than the magnitude asks for.
+    #[test]
+    fn the_derivative_of_a_line_is_its_slope() {
+        for width in [1.0, 1e-5] {
+            for value in [0.0, 0.5 * width, width] {
+                let variable = input(Some(10.0), (0.0, width));
+                let difference = CentralDifference::about(value, &variable, 10.0);
+                for times in [1.0, 10.0] {
+                    let [above, below] = difference.points(times);
+                    let slope = difference.derivative(3.0 * above - 3.0 * below, times);
+                    assert!((slope - 3.0).abs() < 1e-8, "{slope} at {value} of {width}");
+                }
             }
         }
     }

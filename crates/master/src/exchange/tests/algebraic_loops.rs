@@ -5,6 +5,7 @@ use super::{
     started,
 };
 use crate::exchange_mode::Exchange;
+use crate::extrapolation::{Extrapolation, Sample, SignalSteps};
 use crate::report::{AlgebraicLoopReport, Report};
 use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 
@@ -327,6 +328,68 @@ fn a_singular_loop_stays_as_it_is() {
         "{:?}",
         report.warnings
     );
+    // With 4 at the start, the 1 that is ignored is a quarter.
+    let unit = Immediate::new(&["u", "w"], &["y"], |of| vec![of[0] + of[1]]).fresh();
+    let mut system = fed_back(unit, [0.0, 1.0, 0.0, 0.0, 0.0]);
+    system.component("unit").unwrap().start("u", 4.0);
+    let (found, report) = run_to_end(system, "unit.y");
+    assert_eq!(found[..2], [4.0; 2]);
+    let of_loop = only_loop(&report);
+    assert!((of_loop.residual - 0.25).abs() < 1e-9, "{of_loop:?}");
+    assert_eq!(of_loop.residual_time, H);
+}
+
+/// Before the loop is solved, an output is that under the inputs of the last step: no prediction is to be judged by it.
+#[test]
+fn predictions_see_the_solution_alone() {
+    let mut system = System::new(H);
+    system.stop_time(20.0 * H).method("jacobi");
+    system.extrapolation("auto");
+    let [first, second] = sum_and_half();
+    system.add("first", first).exchange("fresh");
+    system.add("second", second).exchange("fresh");
+    let source = ClosureUnit::new(&[("y", 0.0)], &[("u", 0.0)], |call| {
+        let end = call.time + call.step;
+        call.outputs[0] = end.sin() + 0.1 * (4.0 * end).sin();
+    });
+    system.add("source", source);
+    system.connect("source.u", "first.u");
+    system.connect("first.y", "second.u");
+    system.connect("second.y", "first.back");
+    system.connect("second.y", "source.y");
+    let mut run = started(system);
+    let choice = gyrator_system::Choice::new("auto");
+    let known = crate::registry::look_up(crate::extrapolation::EXTRAPOLATIONS, &choice);
+    let mut expected = known.unwrap().build();
+    let usual = <dyn Extrapolation as crate::registry::EntryKind>::USUAL;
+    let steps = SignalSteps {
+        follows: 0,
+        takes_slopes: false,
+        ..usual
+    };
+    expected.prepare(&steps).unwrap();
+    let mut outputs = run.graph().real_outputs().into_iter();
+    let index = outputs.position(|output| output.name == "first.y").unwrap();
+    let component = run
+        .graph()
+        .component_names()
+        .position(|name| name == "second");
+    let input = run.graph().components[component.unwrap()].inputs.start;
+    for step in 0..20_i32 {
+        let time = f64::from(step) * H;
+        expected.observe(Sample {
+            time,
+            value: run.view().reals[index],
+            slope: None,
+        });
+        run.step().unwrap();
+        let given = run.state.courses.values[input];
+        let predicted = expected.curve(time, H).at(0.0);
+        assert!(
+            (given - predicted).abs() < 1e-9,
+            "{given} {predicted} at {time}"
+        );
+    }
 }
 
 #[test]
