@@ -579,6 +579,15 @@ mod tests {
             };
             assert_eq!(verdict(0.2), CorrectionVerdict::Harmed);
             assert_eq!(verdict(-0.7), CorrectionVerdict::Helped);
+            // A later part with less than 4 mJ says nothing.
+            for (late, expected) in [
+                (3e-3, CorrectionVerdict::Helped),
+                (5e-3, CorrectionVerdict::Harmed),
+            ] {
+                let earlier = sums(sign * (4.0 - late), sign * (-3.0 - late), 0.0);
+                let audit = of_sums(sums(sign * 4.0, sign * -3.0, 0.0), earlier);
+                assert_eq!(audit.verdict(1e9), expected);
+            }
         }
         let unknown = of_sums(sums(f64::NAN, 1.0, 0.0), none);
         assert_eq!(unknown.known_stale_energy(), None);

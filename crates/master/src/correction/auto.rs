@@ -607,6 +607,46 @@ mod tests {
         }
     }
 
+    /// Of two steps of other lengths, on two axes of other weights; the flow has not turned round, and then has.
+    #[test]
+    fn a_window_sums_integrals_over_its_steps() {
+        let mut damping = Damping::of(&unknown(2));
+        let mut point = point(1, 2);
+        let mut expected = Window::default();
+        for (index, step, flow, effort) in [
+            (1, 0.25, [3.0, 1.0], [2.0, -1.0]),
+            (2, 0.5, [-2.0, 4.0], [5.0, 3.0]),
+        ] {
+            (point.index, point.step) = (index, step);
+            point.weight = vec![2.0, -0.5];
+            for axis in 0..2 {
+                (point.flow.output[axis], point.flow.fed[axis]) = (flow[axis], flow[axis] + 0.5);
+                (point.effort.output[axis], point.effort.fed[axis]) =
+                    (effort[axis], effort[axis] - 0.25);
+                (point.effort.missed[axis], point.flow.missed[axis]) = (-0.5, 0.75);
+                (point.effort.correction[axis], point.flow.correction[axis]) = (0.125, 0.0);
+            }
+            damping.follow(&point);
+            for axis in 0..2 {
+                let weight = point.weight[axis];
+                let used_effort = effort[axis] - 0.25 + 0.5 - 0.125;
+                let used_flow = flow[axis] + 0.5 - 0.75;
+                let residual = used_effort * flow[axis] - effort[axis] * used_flow;
+                let error = (0.5 * flow[axis]).abs() + (0.75 * effort[axis]).abs();
+                expected.residual += weight * residual * step;
+                expected.error += weight.abs() * error * step;
+                expected.square += (weight * flow[axis]).powi(2) * step;
+            }
+        }
+        let window = &damping.window;
+        assert!((window.residual - expected.residual).abs() < 1e-12);
+        assert!((window.error - expected.error).abs() < 1e-12);
+        assert!((window.square - expected.square).abs() < 1e-12);
+        assert_eq!((window.time, window.steps), (0.75, 2));
+        // (6, −0.5) and (−4, −2): the flow has turned round.
+        assert_eq!(window.reversals, 1);
+    }
+
     /// A window of a second with this coupling error, W, in which the bond has made energy.
     fn window(error: f64) -> Window {
         Window {

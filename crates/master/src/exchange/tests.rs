@@ -311,6 +311,27 @@ fn outputs_follow_the_old_or_the_new_input() {
     }
 }
 
+/// Where D is not smooth, the outputs of a stale unit are read under the new inputs: by how much they are late, and D as the secant.
+#[test]
+fn a_trial_shows_by_how_much_a_stale_output_is_late() {
+    fn output(u: f64) -> f64 {
+        u * u + (u - 1.0 - 3e-6).max(0.0)
+    }
+    let unit = Immediate::new(&["u"], &["y"], |u| vec![output(u[0])]);
+    let mut run = started(bonded(unit.fresh(), "stale"));
+    for pair in SIGNAL.windows(2) {
+        run.step().unwrap();
+        let [pass] = &run.state.exchange.passes[..] else {
+            panic!("one unit has direct feed-through");
+        };
+        let found = run.state.signals.start_changes[pass.outputs[0]];
+        let change = output(pair[1]) - output(pair[0]);
+        assert!((found - change).abs() < 1e-9, "{found} {change}");
+        let secant = change / (pair[1] - pair[0]);
+        assert!((pass.gains[0] - secant).abs() < 1e-9, "{secant}");
+    }
+}
+
 /// D is that of Initialization Mode, where the unit gives no derivatives, else the present one:
 /// u² + 2·u·(v − u) for a square.
 #[test]
@@ -472,6 +493,38 @@ fn the_interface_jacobian_is_the_same_from_every_source() {
         assert!(are_close(&efforts, &expected), "{efforts:?} {expected:?}");
         assert_eq!(counters.set_calls, without.set_calls + more[0]);
         assert_eq!(counters.get_calls, without.get_calls + more[1]);
+    }
+}
+
+/// Of stale outputs alone, or of any; none between components, nor where none is declared.
+#[test]
+fn a_derivative_is_that_of_one_component() {
+    use super::derivative::{of_any, of_stale};
+    let unit = || quadruple().with_jacobian(|_| vec![4.0]);
+    for (unit, exchange, stale) in [
+        (unit(), "stale", 4.0),
+        (unit(), "compensated", 0.0),
+        (quadruple().fresh(), "stale", 4.0),
+        (quadruple().fresh(), "fresh", 0.0),
+        (quadruple(), "stale", 4.0),
+        (quadruple(), "compensated", 0.0),
+    ] {
+        let mut run = started(bonded(unit, exchange));
+        let graph = std::sync::Arc::clone(&run.state.graph);
+        let component = graph.component_names().position(|name| name == "unit");
+        let node = &graph.components[component.unwrap()];
+        let (state, step) = (&mut run.state, crate::step::Step::default());
+        let (y, u) = (node.outputs.start, node.inputs.start);
+        let of_source = (1 - y, 1 - u);
+        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
+        let found = of_any(state, y, u, &step).unwrap();
+        assert!(near(found, 4.0), "{exchange} {found}");
+        assert!(near(of_stale(state, y, u, &step).unwrap(), stale));
+        for (output, input) in [(y, of_source.1), (of_source.0, u), of_source] {
+            assert_eq!(of_any(state, output, input, &step).unwrap(), 0.0);
+        }
+        // It has the input that it had.
+        assert_eq!(run.read_real("unit.u").unwrap(), SIGNAL[0]);
     }
 }
 

@@ -820,6 +820,68 @@ mod tests {
         assert!((mean - 0.5 * (polynomial.at(0.0) + polynomial.at(0.5))).abs() < 1e-12);
     }
 
+    /// A ramp over two communication steps in each step, which turn out to be inner steps: the receiver was to get the mean of the
+    /// values at their starts, k and k + 1/2, from the first step on.
+    #[test]
+    fn communication_steps_get_the_values_at_their_starts() {
+        let mut auto = Auto::default();
+        let steps = SignalSteps {
+            takes_slopes: false,
+            curve_parts: 2,
+            ..<dyn Extrapolation as crate::registry::EntryKind>::USUAL
+        };
+        auto.prepare(&steps).unwrap();
+        let mut given = 0.0;
+        for time in (0..6_i32).map(f64::from) {
+            auto.observe(Sample {
+                time,
+                value: time,
+                slope: None,
+            });
+            if time == 5.0 {
+                auto.follow_inner_steps(2);
+            }
+            let curve = auto.curve(time, 1.0);
+            given += 0.5 * (curve.at(0.0) + curve.at(0.5));
+        }
+        let expected = (0..6_i32).map(|k| f64::from(k) + 0.25).sum::<f64>();
+        assert!((given - expected).abs() < 1e-12, "{given} {expected}");
+    }
+
+    /// At the start, on the way, with inner steps, and held again after a line.
+    #[test]
+    fn a_state_goes_on_from_its_bytes() {
+        let values = [
+            0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, -1.0, 0.2, 0.9, 1.7, 2.4, 2.9, 3.1, 3.0,
+        ];
+        for follows in [0, usize::MAX] {
+            for saved_at in [0, 2, 5, 7, 8, 13] {
+                let mut auto = fed(follows, &values[..=saved_at]);
+                if saved_at == 13 {
+                    auto.follow_inner_steps(1);
+                }
+                let mut stream = StateStream::to_write();
+                Extrapolation::transfer(&mut auto, &mut stream);
+                let bytes = stream.finish().unwrap();
+                let mut restored = fed(follows, &[]);
+                let mut stream = StateStream::to_read(&bytes);
+                Extrapolation::transfer(&mut restored, &mut stream);
+                assert_eq!(stream.trouble(), None);
+                for (time, value) in (0_i32..).zip(values).skip(saved_at) {
+                    let (time, slope) = (f64::from(time), None);
+                    if time > saved_at as f64 {
+                        auto.observe(Sample { time, value, slope });
+                        restored.observe(Sample { time, value, slope });
+                    }
+                    assert_eq!(restored.curve(time, 1.0), auto.curve(time, 1.0));
+                    assert_eq!(restored.order(), auto.order());
+                    assert_eq!(restored.changes(), auto.changes());
+                    assert_eq!(restored.inner_steps(), auto.inner_steps());
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_unit_that_takes_first_derivatives_gets_mean_and_end_value() {
         let values = [1.0, 1.1, 1.22, 1.361];

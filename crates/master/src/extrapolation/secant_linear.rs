@@ -102,5 +102,7 @@ mod tests {
         // ∫ t² from 2 to 5 is 39.
         assert!((line.mean(3.0) - 13.0).abs() < 1e-12);
         assert_eq!(line.truncated(1), line);
+        secant.clear();
+        assert_eq!(secant.curve(2.0, 3.0), Curve::constant(4.0));
     }
 }

@@ -1,5 +1,8 @@
 //! Algebraic loops between steps, against closed forms.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::{
     H, Immediate, SIGNAL, are_close, empty, kinked, looped, mode, published, quadruple, source,
     started,
@@ -7,6 +10,7 @@ use super::{
 use crate::exchange_mode::Exchange;
 use crate::extrapolation::{Extrapolation, Sample, SignalSteps};
 use crate::report::{AlgebraicLoopReport, Report};
+use crate::unit::{Handle, Unit, UnitResult, UnitWrapper};
 use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 
 /// Values of an output at each communication point, and the report.
@@ -241,6 +245,80 @@ fn a_trial_step_ends_with_the_run_at_the_latest() {
         let error = (found[1] - root(root(1.25, 0.0), 1.0)).abs();
         assert_eq!(error < 1e-9, is_tried, "{error} until {stop}");
     }
+    // Steps may be long, and begin late.
+    let mut system = cubic_system(cubic().saving(), 2.0, 4e6);
+    system.start_time(1e8).stop_time(1.2e8);
+    let report = started(system).report();
+    assert_eq!(only_loop(&report).members[0].way, "trial-steps");
+}
+
+/// Counts the calls that set and get reals.
+struct Counting<U> {
+    unit: U,
+    calls: Arc<[AtomicU64; 2]>,
+}
+
+impl<U: Unit> UnitWrapper for Counting<U> {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
+    }
+
+    fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
+        self.calls[0].fetch_add(1, Ordering::Relaxed);
+        self.unit.set_reals(handles, values)
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.calls[1].fetch_add(1, Ordering::Relaxed);
+        self.unit.get_reals(handles, values)
+    }
+}
+
+#[test]
+fn the_calls_of_every_way_are_counted() {
+    for (unit, way) in [
+        (cubic().fresh(), "fresh"),
+        (with_derivatives(cubic()).fresh(), "fresh"),
+        (cubic().saving(), "trial-steps"),
+        (with_derivatives(cubic()).saving(), "trial-steps"),
+        (with_derivatives(cubic()), "linear"),
+    ] {
+        let calls: Arc<[AtomicU64; 2]> = Arc::default();
+        let mut system = System::new(0.01);
+        system.method("jacobi");
+        let nls = Counting {
+            unit,
+            calls: Arc::clone(&calls),
+        };
+        system.add("nls", nls).start("u", 2.0);
+        let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
+            call.outputs[0] = call.time + call.step;
+        });
+        let clock = Counting {
+            unit: clock,
+            calls: Arc::clone(&calls),
+        };
+        system.add("clock", clock);
+        system.connect("nls.y", "nls.u");
+        system.connect("nls.y", "clock.y");
+        system.connect("clock.t", "nls.t");
+        let mut run = started(system);
+        let counts = |run: &Run| {
+            let counters = run.report().counters;
+            let made = [0, 1].map(|kind: usize| calls[kind].load(Ordering::Relaxed));
+            [made[0] - counters.set_calls, made[1] - counters.get_calls]
+        };
+        let at_start = counts(&run);
+        for _ in 0..5 {
+            run.step().unwrap();
+        }
+        assert_eq!(counts(&run), at_start, "{way}");
+        assert_eq!(only_loop(&run.report()).members[0].way, way);
+    }
 }
 
 /// One iteration at each point: a macro-step of a tenth leaves a hundredth.
@@ -272,6 +350,42 @@ fn a_loop_that_one_iteration_does_not_solve_is_a_warning() {
     );
     assert!(warning.contains("of 4 communication points"), "{warning}");
     assert!(warning.contains("make the macro-step smaller"), "{warning}");
+}
+
+/// What one iteration leaves is the same where another unit passes the output on.
+#[test]
+fn what_an_iteration_leaves_is_that_of_all_units() {
+    let (_, alone) = run_to_end(cubic_system(with_derivatives(cubic()), 2.0, 1.0), "nls.y");
+    for same_is_first in [true, false] {
+        let nls = || with_derivatives(cubic());
+        let same = || Immediate::new(&["u"], &["y"], |u| vec![u[0]]).with_jacobian(|_| vec![1.0]);
+        let mut system = System::new(1.0);
+        system.stop_time(4.0);
+        let names = if same_is_first {
+            ["a", "b"]
+        } else {
+            ["b", "a"]
+        };
+        let [passing, solving] = names;
+        system.add(passing, same());
+        system.add(solving, nls()).start("u", 2.0);
+        let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
+            call.outputs[0] = call.time + call.step;
+        });
+        system.add("clock", clock);
+        system.connect(&format!("{solving}.y"), &format!("{passing}.u"));
+        system.connect(&format!("{passing}.y"), &format!("{solving}.u"));
+        system.connect(&format!("{solving}.y"), "clock.y");
+        system.connect("clock.t", &format!("{solving}.t"));
+        let output = format!("{solving}.y");
+        let (_, report) = run_to_end(system, &output);
+        let (found, expected) = (only_loop(&report), only_loop(&alone));
+        assert_eq!(found.unsolved, expected.unsolved);
+        assert_eq!(found.residual_output, output);
+        assert_eq!(found.residual_time, expected.residual_time);
+        let ratio = found.residual / expected.residual;
+        assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+    }
 }
 
 /// y = y² + w has no real solution for w > 1/4.
