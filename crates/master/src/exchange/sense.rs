@@ -324,6 +324,7 @@ fn forgets(graph: &Graph, output: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::unit::{PhysicalUnit, Unit, UnitDescription, UnitWrapper, Variable};
     use crate::{LinearUnit, RunOptions, System};
 
     /// End a is a damper, f = −d·v; end b a body whose velocity may answer the force at once by g·f.
@@ -371,6 +372,106 @@ mod tests {
             }
             let found = notes(0.0, 2.0, -1.0, exchange);
             assert!(found[0].contains("∂b.v/∂b.f = 2"), "{found:?}");
+        }
+    }
+
+    /// A unit of which more is described.
+    struct Described(LinearUnit, UnitDescription);
+
+    impl Described {
+        fn new(unit: LinearUnit, describe: impl FnOnce(&mut [Variable])) -> Self {
+            let known = unit.description();
+            let mut variables = known.variables.clone();
+            describe(&mut variables);
+            let (feedthrough, abilities) = (known.feedthrough.clone(), known.capabilities);
+            let description = UnitDescription::new(variables, feedthrough, abilities);
+            Self(unit, description)
+        }
+    }
+
+    impl UnitWrapper for Described {
+        fn inner(&self) -> &dyn Unit {
+            &self.0
+        }
+
+        fn inner_mut(&mut self) -> &mut dyn Unit {
+            &mut self.0
+        }
+
+        fn description(&self) -> &UnitDescription {
+            &self.1
+        }
+    }
+
+    /// End a is a spring, f = k·x, that is fed with `factor` times the position of end b, which `describe` describes: its variables
+    /// are the force, the position, the velocity and another position.
+    fn of_spring(k: f64, factor: f64, others: bool, describe: fn(&mut [Variable])) -> Vec<String> {
+        let mut system = System::new(0.01);
+        let spring = LinearUnit::new(
+            &[],
+            &["v", "x", "y"],
+            &["f"],
+            [&[], &[], &[], &[0.0, k, 0.0]],
+        );
+        let body = LinearUnit::new(
+            &[0.5, 1.0],
+            &["f"],
+            &["x", "v", "y"],
+            [
+                &[0.0, 1.0, 0.0, 0.0],
+                &[0.0, 1.0],
+                &[1.0, 0.0, 0.0, 1.0, 1.0, 0.0],
+                &[0.0; 3],
+            ],
+        );
+        system.add("a", spring);
+        system.add("b", Described::new(body, describe));
+        let _ = system.bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"));
+        system.connect("b.x", "a.x").gain(factor);
+        if others {
+            system.connect("b.y", "a.y");
+        }
+        let run = system.start(&RunOptions::default()).unwrap();
+        run.report().warnings
+    }
+
+    fn measured_in(variable: &mut Variable, metres: i32, seconds: i32) {
+        variable.unit = Some(PhysicalUnit {
+            name: format!("m{metres}.s{seconds}"),
+            exponents: Some([0, metres, seconds, 0, 0, 0, 0, 0]),
+            factor: 1.0,
+            offset: 0.0,
+            relative: false,
+        });
+    }
+
+    /// The position that belongs to the flow is known by the description, or by its unit where no other input has it.
+    #[test]
+    fn a_spring_that_pushes_the_wrong_way_is_noted() {
+        let declared = |variables: &mut [Variable]| variables[2].derivative_of = Some(1);
+        let by_units = |variables: &mut [Variable]| {
+            measured_in(&mut variables[1], 1, 0);
+            measured_in(&mut variables[2], 1, -1);
+        };
+        let of_two = |variables: &mut [Variable]| {
+            measured_in(&mut variables[1], 1, 0);
+            measured_in(&mut variables[2], 1, -1);
+            measured_in(&mut variables[3], 1, 0);
+        };
+        let unknown = |_: &mut [Variable]| ();
+        for factor in [1.0, -2.0] {
+            let active = 3.0 * f64::signum(factor);
+            for describe in [declared, by_units] {
+                let found = of_spring(active, factor, true, describe);
+                assert_eq!(found.len(), 1);
+                for part in ["∂a.f/∂a.x", "negative stiffness of a"] {
+                    assert!(found[0].contains(part), "{found:?}");
+                }
+                assert_eq!(of_spring(-active, factor, true, describe), [""; 0]);
+            }
+            assert_eq!(of_spring(active, factor, false, of_two).len(), 1);
+            assert_eq!(of_spring(active, factor, true, of_two), [""; 0]);
+            assert_eq!(of_spring(active, factor, true, unknown), [""; 0]);
         }
     }
 
