@@ -1,4 +1,4 @@
-//! The tables of `docs/` that name tests: every number has a row, every test exists.
+//! The tables of `docs/` that name sources and tests: every number has a row, every source and test exists.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
     for (path, letter, last) in TABLES {
         if let Some(file) = files.iter().find(|file| file.path == *path) {
             findings.extend(missing_numbers(file, *letter, *last));
+            findings.extend(missing_sources(file, files));
             findings.extend(missing_tests(file, files));
         }
     }
@@ -44,6 +45,39 @@ fn missing_numbers(file: &TextFile, letter: char, last: usize) -> Vec<Finding> {
     all.filter(|number| !found.contains(number.as_str()))
         .map(|number| Finding::new(&file.path, 0, format!("{number} has no row")))
         .collect()
+}
+
+/// Code in a column that is called `where` is `PACKAGE/FILE` below `crates/`, without `src/`.
+fn missing_sources(file: &TextFile, files: &[TextFile]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut column = None;
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let cells = cells(line).unwrap_or_default();
+        if cells.is_empty() || cells.contains(&"where") {
+            column = cells.iter().position(|cell| *cell == "where");
+            continue;
+        }
+        let cell = column.and_then(|column| cells.get(column));
+        let names = cell
+            .iter()
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        for name in names {
+            let (package, rest) = name.split_once('/').unwrap_or((name, "lib.rs"));
+            let path = format!("crates/{package}/src/{rest}");
+            let is_there = |file: &TextFile| {
+                let further = file.path.strip_prefix(&path);
+                further.is_some_and(|further| further.is_empty() || further.starts_with('/'))
+            };
+            if !files.iter().any(is_there) {
+                findings.push(Finding::new(
+                    &file.path,
+                    number,
+                    format!("there is no {path}"),
+                ));
+            }
+        }
+    }
+    findings
 }
 
 /// Names in a last column that is called `tests` are functions of the sources.
@@ -109,6 +143,22 @@ mod tests {
         let found = check(&[file("docs/conformance.md", &table), lone]);
         assert_eq!(found.len(), 1 + 79);
         assert!(found[1].to_string().contains("there is no test other"));
+    }
+
+    #[test]
+    fn missing_sources_are_found() {
+        let table = "| number | where | tests |\n|---|---|---|\n| C-01 | `a/x.rs`, `a/b`, `a/y.rs` | `sound` |\n";
+        let files = [
+            file("crates/a/src/x.rs", ""),
+            file("crates/a/src/b/mod.rs", ""),
+        ];
+        let found = missing_sources(&file("docs/conformance.md", table), &files);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0]
+                .to_string()
+                .contains("there is no crates/a/src/y.rs")
+        );
     }
 
     #[test]
