@@ -79,7 +79,7 @@ const NAMES: [&str; ITERATIONS as usize + 1] = [
 ];
 
 /// A run of a sequence.
-pub(crate) struct Learnt {
+pub(crate) struct LearningRun {
     /// Result of learning over all runs.
     pub(crate) learned: Learned,
     /// States x_1, x_2, v_1, v_2 of each run.
@@ -102,12 +102,12 @@ pub(crate) fn learn(
     roles: &RoleAssignment,
     oscillators: &Oscillators,
     learning: &Learning,
-) -> Result<Learnt, MeasureError> {
+) -> Result<LearningRun, MeasureError> {
     let (file, names) = oscillators.system(roles, &STALE)?;
     let mut courses = Courses::default();
     let learned = learn_file(file, learning, &mut courses)?;
     let states = courses.0.iter().map(|course| course.rows_of(&names));
-    Ok(Learnt {
+    Ok(LearningRun {
         learned,
         states: states.collect::<Result<_, _>>()?,
     })
@@ -167,7 +167,7 @@ fn measure_table(
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
     let oscillators = oscillators(case);
-    let Learnt { learned, states } = learn(roles, &oscillators, &all_iterations())?;
+    let LearningRun { learned, states } = learn(roles, &oscillators, &all_iterations())?;
     let whole = oscillators.monolithic();
     for (iteration, states) in learned.iterations.iter().zip(&states) {
         let errors = oscillators.energy_errors(states, &whole);
@@ -202,7 +202,7 @@ fn measure_needed(
     oscillators: &Oscillators,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    let Learnt { learned, .. } = learn(roles, oscillators, &Learning::default())?;
+    let LearningRun { learned, .. } = learn(roles, oscillators, &Learning::default())?;
     let last = learned.iterations.last();
     let needed = f64::from(last.map_or(0, |last| last.number));
     let rows = [

@@ -8,7 +8,9 @@
 use std::f64::consts::FRAC_PI_2;
 
 use gyrator::registry::Entry;
-use gyrator::step_control::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use gyrator::step_control::{
+    ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision,
+};
 use gyrator::{RunOptions, System};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
@@ -82,9 +84,9 @@ impl StepControl for Swinging {
         self.size()
     }
 
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision {
         self.time = audit.step.time + audit.step.size;
-        Decision::Continue(self.size())
+        StepDecision::Continue(self.size())
     }
 }
 

@@ -141,14 +141,14 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, OpenError> {
-        let claim = SlotGuard::new(&file_name(path));
+        let guard = SlotGuard::new(&file_name(path));
         let reading = || read(path, options.limits);
-        let (archive, mut peek) = claim.slot().during(Activity::Open, reading)?;
+        let (archive, mut peek) = guard.slot().during(Activity::Open, reading)?;
         let compiling = to_compile(options, &peek);
         let is_compiled = compiling.is_some();
         let contents = Contents { archive, compiling };
         let unpacking = || Unpacked::new(contents, options.cache.as_deref());
-        let unpacked = Arc::new(claim.slot().during(Activity::Unpack, unpacking)?);
+        let unpacked = Arc::new(guard.slot().during(Activity::Unpack, unpacking)?);
         if is_compiled {
             peek.platforms.push(platform::usual_folder().to_owned());
         }
@@ -194,9 +194,9 @@ impl Fmu {
     /// # Errors
     /// As [`Fmu::open`].
     pub fn peek_with(path: &Path, limits: Limits) -> Result<Peek, OpenError> {
-        let claim = SlotGuard::new(&file_name(path));
+        let guard = SlotGuard::new(&file_name(path));
         let reading = || read(path, limits);
-        claim
+        guard
             .slot()
             .during(Activity::Open, reading)
             .map(|(_, peek)| peek)
@@ -321,10 +321,10 @@ impl Fmu {
         }
         let mut warnings = Vec::new();
         let float_control = FloatControl::current();
-        let claim = SlotGuard::new(instance_name);
+        let guard = SlotGuard::new(instance_name);
         let loading = || self.library(&model, options.library, &mut warnings);
-        let (library, is_own) = claim.slot().during(Activity::LoadLibrary, loading)?;
-        drop(claim);
+        let (library, is_own) = guard.slot().during(Activity::LoadLibrary, loading)?;
+        drop(guard);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
         let made = crate::instance::Making {

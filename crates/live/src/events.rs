@@ -12,7 +12,7 @@ use crate::history::History;
 use crate::message::{Begin, Message, State};
 
 /// Events that are kept for browsers that are behind: some seconds of a run. A browser that is further behind gets
-/// everything anew.
+/// everything again.
 const KEPT: usize = 32;
 
 /// Rows of a study that a browser gets that comes late.
@@ -141,16 +141,16 @@ impl Events {
 }
 
 impl Reader<'_> {
-    /// The events since the last call; everything that matters where some of them are gone. Waits `patience` for one;
+    /// The events since the last call; everything that matters where some of them are gone. Waits `timeout` for one;
     /// the list may be empty then.
-    pub(crate) fn next(&mut self, patience: Duration) -> Batch {
+    pub(crate) fn next(&mut self, timeout: Duration) -> Batch {
         let seen = self.seen;
         let has_none =
             |published: &mut Published| !published.is_closed && seen == Some(published.count());
         let events = self.events;
         let waited = events
             .changed
-            .wait_timeout_while(events.lock(), patience, has_none);
+            .wait_timeout_while(events.lock(), timeout, has_none);
         let (published, _) = waited.unwrap_or_else(PoisonError::into_inner);
         self.seen = Some(published.count());
         let events = match seen {
@@ -361,8 +361,8 @@ mod tests {
             events.publish(state(time as f64));
             assert_eq!(up_to_date.next(NOW).events.len(), 2);
         }
-        let anew = behind.next(NOW).events;
-        assert_eq!(anew.len(), 3, "begin, the last state, the drawing");
+        let again = behind.next(NOW).events;
+        assert_eq!(again.len(), 3, "begin, the last state, the drawing");
         assert_eq!(behind.seen, up_to_date.seen);
     }
 

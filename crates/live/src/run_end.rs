@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(25);
 const TICKS_OF_STATE: u32 = 16;
 
 /// Longest time that the end of a run waits for its last message to be taken.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The page of a run, as the run sees it. A thread of its own writes what there is to say; the thread that steps looks at
 /// two flags.
@@ -128,8 +128,8 @@ impl RunEnd {
     }
 
     /// Waits for the next command of a page, for a while.
-    pub fn wait_for_command(&self, patience: Duration) -> Option<Command> {
-        self.commands.recv_timeout(patience).ok()
+    pub fn wait_for_command(&self, timeout: Duration) -> Option<Command> {
+        self.commands.recv_timeout(timeout).ok()
     }
 
     /// Whether the page wants to know how the run stands; once for each time that it does.
@@ -143,7 +143,7 @@ impl RunEnd {
     pub fn finish(&self, end: End) {
         self.say(Message::End(end));
         // A page that takes nothing keeps no run from ending.
-        let _ = self.written.recv_timeout(PATIENCE);
+        let _ = self.written.recv_timeout(TIMEOUT);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::events::Events;
 use crate::lines;
 
 /// Longest time that a command waits for a run that takes none.
-const COMMAND_PATIENCE: Duration = Duration::from_secs(1);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A run, as the server sees it: a thread publishes its messages.
 pub(crate) struct ServerEnd {
@@ -28,7 +28,7 @@ impl ServerEnd {
     /// Those of the operating system.
     pub(crate) fn start(stream: UnixStream, events: Arc<Events>) -> io::Result<Self> {
         let commands = stream.try_clone()?;
-        commands.set_write_timeout(Some(COMMAND_PATIENCE))?;
+        commands.set_write_timeout(Some(COMMAND_TIMEOUT))?;
         let (done, ended) = mpsc::channel();
         let work = move || {
             publish(stream, &events);
@@ -54,9 +54,9 @@ impl ServerEnd {
 
     /// Waits, for a while, until all messages of a run that has ended are published. A process that an FMU has left may
     /// hold its end.
-    pub(crate) fn wait(&self, patience: Duration) {
+    pub(crate) fn wait(&self, timeout: Duration) {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = ended.recv_timeout(patience);
+        let _ = ended.recv_timeout(timeout);
     }
 }
 

@@ -300,8 +300,8 @@ mod tests {
                     ..*UnitFault::new("step", Cause::Discard, "too long")
                 }));
             }
-            let [u, slope, bend] = self.u;
-            self.x += step * (u + step * (slope / 2.0 + step * bend / 6.0));
+            let [u, slope, curvature] = self.u;
+            self.x += step * (u + step * (slope / 2.0 + step * curvature / 6.0));
             Ok(StepOutcome::Done)
         }
         fn save(&mut self, _: Option<SavedState>) -> UnitResult<SavedState> {

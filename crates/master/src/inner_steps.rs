@@ -4,7 +4,7 @@
 //! received then is the mean of these values, and no mean over the step. Its outputs show the inner steps. Of an output x and
 //! its derivative v, another output, n inner steps of length H/n have
 //! x(t+H) − x(t) = H·(v(t) + v(t+H))/2 + σ·H·Δv + κ·H·Δ²v + …, σ = 1/(2n) (Euler & Maclaurin), and an exact method has σ = 0;
-//! κ is −(1 − 1/n²)/12 for a smooth v, and less where an input that is held bends it. Both are found by least squares over the
+//! κ is −(1 − 1/n²)/12 for a smooth v, and less where an input that is held curves it. Both are found by least squares over the
 //! first steps.
 
 use crate::single_steps::{MOST_OUTPUTS, ordered_pairs};
@@ -13,7 +13,7 @@ use crate::state_stream::stored;
 use crate::step::Step;
 
 /// Steps from which n is found, at least, for two unknowns; and the last one that is looked at. Choices: later than that an
-/// input that has been given wrong is not made good.
+/// input that has been given wrong is not corrected.
 const FEWEST: u32 = 5;
 /// The same for single steps, which leave nothing to be found, and the part of H·Δv by which they may differ. Choices: three agree by chance
 /// once in 10⁸ times.
@@ -27,7 +27,8 @@ const WHOLE: f64 = 0.1;
 const DEVIATION: f64 = 0.03;
 /// Part of H·Δv that rounding may make of x.
 const ROUNDING: f64 = 1e-4;
-/// Δv and Δ²v are distinguished where the determinant of the least squares is at least this part of its greatest value.
+/// Δv and Δ²v are distinguished where the determinant of the least squares is at least this part of its greatest
+/// value: a choice.
 const INDEPENDENT: f64 = 1e-6;
 
 /// Outputs of one component that may be an integral and its derivative.
@@ -127,7 +128,7 @@ impl Pair {
         let [first, middle, last] = outputs.map(|outputs| outputs[self.derivative]);
         let [_, from, to] = outputs.map(|outputs| outputs[self.integral]);
         let change = size * (last - middle);
-        let bend = change - size * (middle - first);
+        let second_difference = change - size * (middle - first);
         let magnitude = from.abs().max(to.abs());
         let is_seen = 4.0 * f64::EPSILON * magnitude < ROUNDING * change.abs();
         if !is_seen {
@@ -136,10 +137,10 @@ impl Pair {
         let off = (to - from) - 0.5 * size * (middle + last);
         let products = [
             change * change,
-            change * bend,
-            bend * bend,
+            change * second_difference,
+            second_difference * second_difference,
             off * change,
-            off * bend,
+            off * second_difference,
             off * off,
         ];
         for (sum, product) in self.sums.iter_mut().zip(products) {
@@ -150,7 +151,7 @@ impl Pair {
 
     fn inner_steps(&self) -> Option<u32> {
         let [aa, ab, bb, da, db, dd] = self.sums;
-        // One step has σ = 1/2 and κ = 0, whatever bends v.
+        // One step has σ = 1/2 and κ = 0, for any v.
         let from_single = dd - da + 0.25 * aa;
         if self.steps >= FEWEST_SINGLE && from_single <= SINGLE * SINGLE * aa {
             return Some(1);

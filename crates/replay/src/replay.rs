@@ -28,7 +28,7 @@ pub fn replay<R: Read + Seek>(
     recording: &mut Recording<R>,
     unit: CallRecorder,
 ) -> Result<Replayed, ReadError> {
-    let mut player = Player {
+    let mut player = Replayer {
         unit: Some(unit),
         states: BTreeMap::new(),
         reals: Vec::new(),
@@ -48,14 +48,14 @@ pub fn replay<R: Read + Seek>(
     })
 }
 
-struct Player {
+struct Replayer {
     unit: Option<CallRecorder>,
     /// Saved states by their numbers.
     states: BTreeMap<u32, SavedState>,
     reals: Vec<f64>,
 }
 
-impl Player {
+impl Replayer {
     /// Makes a call; `false` where it cannot be: a state or the unit is not there.
     fn make(&mut self, call: Call) -> bool {
         let Some(unit) = &mut self.unit else {

@@ -186,7 +186,7 @@ struct Gauge {
     probe: Probe,
     window: Option<Window>,
     macro_step: f64,
-    /// Place of the variable on the reference's tape.
+    /// Place of the variable on the reference's trajectory.
     track: usize,
     /// The last, least or greatest value, or the sum of squares.
     value: f64,

@@ -28,7 +28,7 @@ impl ReferenceTrajectory {
     /// The columns of a result file.
     pub(crate) fn read(path: &Path, variables: &[&str]) -> Result<Self, String> {
         let table = read_table(path).map_err(|error| error.to_string())?;
-        let mut tape = Self::new(variables.len());
+        let mut trajectory = Self::new(variables.len());
         let mut columns = Vec::new();
         for variable in variables {
             let column = table.column(variable).and_then(|column| column.numbers());
@@ -40,10 +40,12 @@ impl ReferenceTrajectory {
             })?);
         }
         for (row, time) in table.time.iter().enumerate() {
-            tape.time.push(*time);
-            tape.values.extend(columns.iter().map(|column| column[row]));
+            trajectory.time.push(*time);
+            trajectory
+                .values
+                .extend(columns.iter().map(|column| column[row]));
         }
-        Ok(tape)
+        Ok(trajectory)
     }
 
     fn row(&self, row: usize) -> &[f64] {
@@ -64,38 +66,41 @@ impl ReferenceTrajectory {
     }
 
     pub(crate) fn cursor(&self) -> Cursor<'_> {
-        Cursor { tape: self, row: 0 }
+        Cursor {
+            trajectory: self,
+            row: 0,
+        }
     }
 }
 
-/// Writes a tape while a run goes on.
+/// Writes a trajectory while a run goes on.
 pub(crate) struct Recorder {
     probes: Vec<Probe>,
-    tape: ReferenceTrajectory,
+    trajectory: ReferenceTrajectory,
 }
 
 impl Recorder {
     pub(crate) fn new(variables: &[&str], graph: &Graph) -> Result<Self, String> {
         let find = |name: &&str| Probe::find(name, graph).map(|(probe, _)| probe);
         let probes: Vec<Probe> = variables.iter().map(find).collect::<Result<_, String>>()?;
-        let tape = ReferenceTrajectory::new(probes.len());
-        Ok(Self { probes, tape })
+        let trajectory = ReferenceTrajectory::new(probes.len());
+        Ok(Self { probes, trajectory })
     }
 
     pub(crate) fn record(&mut self, view: &View<'_>) {
-        self.tape.time.push(view.time);
+        self.trajectory.time.push(view.time);
         let values = self.probes.iter().map(|probe| probe.value(view));
-        self.tape.values.extend(values);
+        self.trajectory.values.extend(values);
     }
 
     pub(crate) fn finish(self) -> ReferenceTrajectory {
-        self.tape
+        self.trajectory
     }
 }
 
-/// A place on a tape that moves on with the time.
+/// A place on a trajectory that moves on with the time.
 pub(crate) struct Cursor<'a> {
-    tape: &'a ReferenceTrajectory,
+    trajectory: &'a ReferenceTrajectory,
     row: usize,
 }
 
@@ -118,17 +123,17 @@ impl Sample<'_> {
 
 impl<'a> Cursor<'a> {
     /// The values at a time that is not before the last one asked for. A time that misses a row by
-    /// rounding is the row's. `None` outside of the tape.
+    /// rounding is the row's. `None` outside of the trajectory.
     pub(crate) fn seek(&mut self, time: f64) -> Option<Sample<'a>> {
-        let tape = self.tape;
-        let last = tape.time.len().checked_sub(1)?;
-        while self.row < last && tape.time[self.row + 1] <= time {
+        let trajectory = self.trajectory;
+        let last = trajectory.time.len().checked_sub(1)?;
+        while self.row < last && trajectory.time[self.row + 1] <= time {
             self.row += 1;
         }
         let row = self.row;
         let at = |row: usize, fraction: f64| Sample {
-            here: tape.row(row),
-            next: tape.row((row + 1).min(last)),
+            here: trajectory.row(row),
+            next: trajectory.row((row + 1).min(last)),
             fraction,
         };
         let (a, b) = if row < last {
@@ -136,16 +141,16 @@ impl<'a> Cursor<'a> {
         } else {
             (last.saturating_sub(1), last)
         };
-        let step = tape.time[b] - tape.time[a];
+        let step = trajectory.time[b] - trajectory.time[a];
         let step = if step > 0.0 { step } else { 1.0 };
-        if is_same_time(time, tape.time[row], step) {
+        if is_same_time(time, trajectory.time[row], step) {
             return Some(at(row, 0.0));
         }
-        let fraction = (time - tape.time[row]) / step;
+        let fraction = (time - trajectory.time[row]) / step;
         if row == last || fraction < 0.0 {
             return None;
         }
-        if is_same_time(time, tape.time[row + 1], step) {
+        if is_same_time(time, trajectory.time[row + 1], step) {
             return Some(at(row + 1, 0.0));
         }
         Some(at(row, fraction))
@@ -156,7 +161,7 @@ impl<'a> Cursor<'a> {
 mod tests {
     use super::*;
 
-    fn tape() -> ReferenceTrajectory {
+    fn trajectory() -> ReferenceTrajectory {
         ReferenceTrajectory {
             time: vec![0.0, 0.1, 0.2, 0.2, 0.4],
             values: vec![0.0, 1.0, 2.0, 5.0, 7.0],
@@ -166,8 +171,8 @@ mod tests {
 
     #[test]
     fn values_lie_on_straight_lines() {
-        let tape = tape();
-        let mut cursor = tape.cursor();
+        let trajectory = trajectory();
+        let mut cursor = trajectory.cursor();
         let mut at = |time: f64| cursor.seek(time).map(|sample| sample.value(0));
         assert_eq!(at(-0.01), None);
         assert_eq!(at(0.0), Some(0.0));
@@ -183,7 +188,7 @@ mod tests {
 
     #[test]
     fn span_of_a_window() {
-        assert_eq!(tape().span(0, &|_| true), 7.0);
-        assert_eq!(tape().span(0, &|time| time < 0.15), 1.0);
+        assert_eq!(trajectory().span(0, &|_| true), 7.0);
+        assert_eq!(trajectory().span(0, &|time| time < 0.15), 1.0);
     }
 }

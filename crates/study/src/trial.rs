@@ -107,7 +107,7 @@ impl TrialOutcome {
 }
 
 impl Bench<'_> {
-    /// Makes a run; `None` where the user interrupted it. The tape is that of a reference.
+    /// Makes a run; `None` where the user interrupted it. The trajectory is that of a reference.
     pub(crate) fn run(
         &self,
         settings: &[Setting],
@@ -115,12 +115,12 @@ impl Bench<'_> {
         cache: &FmuCache,
     ) -> Option<(TrialOutcome, Option<ReferenceTrajectory>)> {
         let begin = Instant::now();
-        let (mut outcome, tape) = match self.attempt(settings, role, cache) {
+        let (mut outcome, trajectory) = match self.attempt(settings, role, cache) {
             Ok(found) => found,
             Err(not_started) => (not_started.into(), None),
         };
         outcome.seconds = begin.elapsed().as_secs_f64();
-        (outcome.stop_reason != StopReason::Interrupted.word()).then_some((outcome, tape))
+        (outcome.stop_reason != StopReason::Interrupted.word()).then_some((outcome, trajectory))
     }
 
     fn attempt(
@@ -135,7 +135,7 @@ impl Bench<'_> {
         let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
         let (reference, mut recorder) = match role {
-            Role::Measured(tape) => (*tape, None),
+            Role::Measured(trajectory) => (*trajectory, None),
             Role::Reference => {
                 let recorder = Recorder::new(&tracks(self.metrics), run.graph());
                 (None, Some(recorder.map_err(invalid)?))
@@ -329,7 +329,7 @@ fn unusual_end(error: &RunError) -> Option<&'static str> {
 }
 
 /// FMI 2.0.5 section 2.1.3: after `fmi2Fatal` all instances of the FMU are unusable. The next run
-/// of this thread loads its libraries anew.
+/// of this thread loads its libraries again.
 fn renew_after_fatal(error: &RunError, cache: &FmuCache) {
     if cause(error) == Some(Cause::Fatal) {
         cache.renew();

@@ -3,7 +3,7 @@
 use super::TIME;
 use crate::assembly::{Configuration, STALE};
 use crate::benchmark::MeasureError;
-use crate::learned_oscillator::{Learnt, all_iterations, learn, oscillators};
+use crate::learned_oscillator::{LearningRun, all_iterations, learn, oscillators};
 use crate::oscillators::Oscillators;
 use crate::role::RoleAssignment;
 use gyrator_chart::{Chart, Line};
@@ -82,7 +82,7 @@ fn of_case(
 
 fn convergence(
     oscillators: &Oscillators,
-    learnt: &Learnt,
+    learnt: &LearningRun,
     whole: &[Vec<f64>],
     titles: &Titles,
 ) -> Chart {
@@ -136,7 +136,7 @@ fn felt(oscillators: &Oscillators, states: &[Vec<f64>]) -> Vec<f64> {
 
 fn forces(
     oscillators: &Oscillators,
-    learnt: &Learnt,
+    learnt: &LearningRun,
     whole: &[Vec<f64>],
     titles: &Titles,
 ) -> Chart {
@@ -163,7 +163,7 @@ fn forces(
 fn energies(
     roles: &RoleAssignment,
     oscillators: &Oscillators,
-    learnt: &Learnt,
+    learnt: &LearningRun,
     whole: &[Vec<f64>],
     titles: &Titles,
 ) -> Result<Chart, MeasureError> {

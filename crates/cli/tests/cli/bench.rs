@@ -138,10 +138,10 @@ pub(crate) fn without_times(text: &str) -> String {
 
 /// Waits until `condition` holds.
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    const PATIENCE: Duration = Duration::from_secs(300);
+    const TIMEOUT: Duration = Duration::from_secs(300);
     let begin = Instant::now();
     while !condition() {
-        assert!(begin.elapsed() < PATIENCE, "waited too long until {what}");
+        assert!(begin.elapsed() < TIMEOUT, "waited too long until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -27,7 +27,7 @@ fn made_in_root(make: impl FnOnce() -> Component) -> (Component, Option<Warning>
     let component = make();
     let way_back = before.map_or(Ok(()), std::env::set_current_dir);
     let warning = way_back.err().map(|error| {
-        let text = format!("the working directory is / from now on: no way back: {error}");
+        let text = format!("the working directory is / from now on: the former one cannot be entered again: {error}");
         Warning::new(text)
     });
     (component, warning)
@@ -74,9 +74,9 @@ impl Making {
             step_finished: self.step_finished(),
             component_environment: sink.environment(),
         }));
-        let claim = SlotGuard::new(name);
+        let guard = SlotGuard::new(name);
         let make = || {
-            claim.slot().during(Activity::Instantiate, || {
+            guard.slot().during(Activity::Instantiate, || {
                 self.component(&c_name, resources, options, &sink, callbacks)
             })
         };
@@ -95,7 +95,7 @@ impl Making {
         for warning in &self.warnings {
             sink.warn(&warning.to_string());
         }
-        let mut instance = self.finish((name, component), sink, claim, options);
+        let mut instance = self.finish((name, component), sink, guard, options);
         instance.restore_float_control("fmi2Instantiate");
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
@@ -166,7 +166,7 @@ impl Making {
         self,
         (name, component): (&str, Component),
         sink: Arc<LogSink>,
-        claim: SlotGuard,
+        guard: SlotGuard,
         options: &InstanceOptions,
     ) -> Instance {
         let functions = self.library.functions;
@@ -178,7 +178,7 @@ impl Making {
             set_real: functions.set_real,
             get_real: functions.get_real,
             do_step: functions.do_step,
-            slot: claim.slot(),
+            slot: guard.slot(),
             cold: Box::new(Cold {
                 functions,
                 warnings_count: 0,
@@ -198,7 +198,7 @@ impl Making {
                 fatal: self.fatal,
                 library: self.library,
                 idle: self.idle,
-                _claim: claim,
+                _guard: guard,
             }),
         }
     }

@@ -141,7 +141,7 @@ struct Cold {
     library: Library,
     /// Where the library goes in the end, if it may be used again.
     idle: Option<Idle>,
-    _claim: SlotGuard,
+    _guard: SlotGuard,
 }
 
 impl fmt::Debug for Instance {

@@ -15,7 +15,7 @@ use crate::need::Need;
 use crate::registry::Chosen;
 use crate::step_control::StepControl;
 pub(crate) use parts::{HALVING_NEEDS, withheld_by};
-use parts::{Reach, SystemPart, parts};
+use parts::{Scope, SystemPart, parts};
 use rules::{RULES, Rule, Times, misfits_of_control, unknown_names, unworded};
 pub use table::{Claims, claims};
 
@@ -103,11 +103,11 @@ impl<'a> Index<'a> {
         for part in parts {
             index.all.push(part);
             match &part.reach {
-                Reach::Everywhere => index.everywhere.push(part),
-                Reach::Component(component) => {
+                Scope::Everywhere => index.everywhere.push(part),
+                Scope::Component(component) => {
                     index.by_component.entry(*component).or_default().push(part);
                 }
-                Reach::Inputs(inputs) => {
+                Scope::Inputs(inputs) => {
                     for input in inputs {
                         index.by_input.entry(*input).or_default().push(part);
                     }
@@ -118,15 +118,15 @@ impl<'a> Index<'a> {
     }
 
     /// The parts that act where `reach` is, in part.
-    fn met_by(&self, reach: &Reach) -> Vec<&'a SystemPart> {
+    fn met_by(&self, reach: &Scope) -> Vec<&'a SystemPart> {
         let places = match reach {
-            Reach::Everywhere => return self.all.clone(),
-            Reach::Component(component) => self
+            Scope::Everywhere => return self.all.clone(),
+            Scope::Component(component) => self
                 .by_component
                 .get(component)
                 .cloned()
                 .unwrap_or_default(),
-            Reach::Inputs(inputs) => {
+            Scope::Inputs(inputs) => {
                 let at = inputs.iter().filter_map(|input| self.by_input.get(input));
                 let mut met: Vec<&SystemPart> = at.flatten().copied().collect();
                 let mut seen = BTreeSet::new();
@@ -143,7 +143,7 @@ mod tests {
     use super::parts::PartKind;
     use super::*;
 
-    fn part(kind: PartKind, needs: &[Need], withholds: &[Need], reach: Reach) -> SystemPart {
+    fn part(kind: PartKind, needs: &[Need], withholds: &[Need], reach: Scope) -> SystemPart {
         SystemPart {
             needs: needs.to_vec(),
             withholds: withholds.to_vec(),
@@ -154,8 +154,8 @@ mod tests {
     #[test]
     fn parts_conflict_where_they_meet() {
         let need = [Need::InputCourse];
-        let inputs = |list: &[usize]| Reach::Inputs(list.to_vec());
-        let count = |reach: Reach| {
+        let inputs = |list: &[usize]| Scope::Inputs(list.to_vec());
+        let count = |reach: Scope| {
             let model = part(PartKind::InterfaceModel, &[], &need, reach);
             let alone = part(PartKind::Correction, &[Need::LastValues], &[], inputs(&[2]));
             let parts = [
@@ -167,7 +167,7 @@ mod tests {
         };
         assert_eq!(count(inputs(&[1, 2, 3])), 1);
         assert_eq!(count(inputs(&[1, 4])), 0);
-        assert_eq!(count(Reach::Component(2)), 0);
-        assert_eq!(count(Reach::Everywhere), 1);
+        assert_eq!(count(Scope::Component(2)), 0);
+        assert_eq!(count(Scope::Everywhere), 1);
     }
 }

@@ -62,20 +62,20 @@ pub(super) struct SystemPart {
     pub(super) at: String,
     pub(super) needs: Vec<Need>,
     pub(super) withholds: Vec<Need>,
-    pub(super) reach: Reach,
+    pub(super) reach: Scope,
     pub(super) span: Range<usize>,
 }
 
 /// Where in a system a part acts.
 #[derive(Debug)]
-pub(super) enum Reach {
+pub(super) enum Scope {
     Everywhere,
     Inputs(Vec<usize>),
     Component(usize),
 }
 
 impl SystemPart {
-    pub(super) fn new(kind: PartKind, name: &str, reach: Reach) -> Self {
+    pub(super) fn new(kind: PartKind, name: &str, reach: Scope) -> Self {
         Self {
             kind,
             name: name.to_owned(),
@@ -116,14 +116,14 @@ fn choices(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
             .map_or(0..0, |choice| choice.name.span.clone())
     };
     if let Some(method) = system.method {
-        let part = SystemPart::new(PartKind::Method, method.name(), Reach::Everywhere);
+        let part = SystemPart::new(PartKind::Method, method.name(), Scope::Everywhere);
         parts.push(SystemPart {
             span: span(&experiment.method),
             ..part.with(&method.facts(&()))
         });
     }
     if let Some(control) = system.control {
-        let part = SystemPart::new(PartKind::StepControl, control.name(), Reach::Everywhere);
+        let part = SystemPart::new(PartKind::StepControl, control.name(), Scope::Everywhere);
         parts.push(SystemPart {
             span: span(&experiment.step_control),
             ..part.with(&control.facts(&()))
@@ -132,13 +132,13 @@ fn choices(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     if system.has_feed_forward {
         parts.push(SystemPart {
             needs: FEED_FORWARD_NEEDS.to_vec(),
-            ..SystemPart::new(PartKind::FeedForward, "", Reach::Everywhere)
+            ..SystemPart::new(PartKind::FeedForward, "", Scope::Everywhere)
         });
     }
     if system.graph.bonds.is_empty() {
         parts.push(SystemPart {
             withholds: vec![Need::PowerBonds],
-            ..SystemPart::new(PartKind::Bonds, "", Reach::Everywhere)
+            ..SystemPart::new(PartKind::Bonds, "", Scope::Everywhere)
         });
     }
 }
@@ -148,7 +148,7 @@ fn units(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
     let halved = listed.filter_map(|c| Some((&c.name.value, c.step_halvings.as_ref()?)));
     let halved: BTreeMap<_, _> = halved.collect();
     for (index, component) in system.graph.components.iter().enumerate() {
-        let unit = SystemPart::new(PartKind::Unit, &component.name, Reach::Component(index));
+        let unit = SystemPart::new(PartKind::Unit, &component.name, Scope::Component(index));
         let mut withholds = withheld_by(&component.description);
         withholds.extend(where_true([(
             Need::EveryMacroStep,
@@ -157,7 +157,7 @@ fn units(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
         parts.push(SystemPart { withholds, ..unit });
         if let Some(halvings) = halved.get(&component.name) {
             let halving =
-                SystemPart::new(PartKind::Halving, &component.name, Reach::Component(index));
+                SystemPart::new(PartKind::Halving, &component.name, Scope::Component(index));
             parts.push(SystemPart {
                 needs: HALVING_NEEDS.to_vec(),
                 span: halvings.span.clone(),
@@ -177,7 +177,7 @@ fn extrapolations(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
                 continue;
             }
             let word = input.extrapolation.name();
-            let part = SystemPart::new(PartKind::Extrapolation, word, Reach::Inputs(vec![index]));
+            let part = SystemPart::new(PartKind::Extrapolation, word, Scope::Inputs(vec![index]));
             parts.push(SystemPart {
                 at: graph.variable_name(receiver, input.variable),
                 span: extrapolation_place(system.file, &component.name),
@@ -192,7 +192,7 @@ fn corrections(graph: &Graph, parts: &mut Vec<SystemPart>) {
         if let Some(correction) = &bond.correction {
             let axes = bond.axes.iter();
             let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);
-            let reach = Reach::Inputs(inputs.collect());
+            let reach = Scope::Inputs(inputs.collect());
             let part = SystemPart::new(PartKind::Correction, correction.name(), reach);
             parts.push(SystemPart {
                 at: bond.name.clone(),
@@ -207,7 +207,7 @@ fn interface_models(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
         let mut described = system.file.interface_models.iter();
         let described = described.find(|described| described.name.value == model.name);
         let span = described.map_or(0..0, |described| described.name.span.clone());
-        let part = |kind: PartKind, reach: Reach| SystemPart {
+        let part = |kind: PartKind, reach: Scope| SystemPart {
             span: span.clone(),
             ..SystemPart::new(kind, &model.name, reach)
         };
@@ -216,10 +216,10 @@ fn interface_models(system: &Parts<'_>, parts: &mut Vec<SystemPart>) {
             withholds: MODEL_WITHHOLDS.to_vec(),
             ..part(
                 PartKind::InterfaceModel,
-                Reach::Inputs(fed(model, system.graph)),
+                Scope::Inputs(fed(model, system.graph)),
             )
         });
-        let at = || Reach::Component(model.component);
+        let at = || Scope::Component(model.component);
         let mut order = part(PartKind::InterfaceOrder, at()).with(&model.facts);
         if matches!(model.mass, Mass::Accelerations(_)) {
             order.needs.extend(ACCELERATIONS_NEED);

@@ -1,12 +1,13 @@
-//! Where steps change, the displacement by which a flow input was ahead of the published flow is taken out of the next step:
-//! the sum of ∫ũ − ∫y over all steps so far, −Σ/H.
+//! Where steps change, this correction takes from the next step the displacement by which a flow input was ahead of
+//! the published flow: Δu = −Σ/H, with Σ the sum of ∫ũ − ∫y over all steps so far.
 //!
-//! Source: Kyllingstad (2025, arXiv 2512.13845) for the drift: where two units integrate one flow, a held or extrapolated flow is
-//! late by a displacement that follows the flow as long as steps are equal, and adds up without bound where they swing. The
-//! paper's term for held flows, ½·y·(H₋₁ − H)/H, is this displacement's change for a flow that began at zero; own: it is
-//! measured, ∫ũ from the curve that the receiver was given and ∫y from the parabola through the last three published values, so
-//! that lines, parabolas and means, too, are covered. Use it where steps change and both ends of a bond integrate its flow. Limits:
-//! one term of a sum of steps, it does not make a step itself more accurate; efforts are left as they are.
+//! Source: Kyllingstad (2025, arXiv 2512.13845) for the drift: where two units integrate one flow, a held or
+//! extrapolated flow is late by a displacement. It follows the flow as long as steps are equal, and grows without
+//! bound where they vary periodically. The paper's term for held flows, ½·y·(H₋₁ − H)/H, is the change of this
+//! displacement for a flow that began at zero. Own: the displacement is measured, ∫ũ from the curve that the receiver
+//! was given and ∫y from the parabola through the last three published values, so that lines, parabolas and means are
+//! covered. Use it where steps change and both ends of a bond integrate its flow. Limits: a step itself gets no more
+//! accurate, and efforts are not corrected.
 
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments};
 use crate::curve::Curve;
@@ -47,12 +48,12 @@ impl Displacement {
     fn measure(&mut self, flow: f64, applied: f64, step: f64, before: f64) {
         let [newest, older] = self.flows;
         let trapezoid = 0.5 * step * (newest + flow);
-        let bend = if before > 0.0 {
+        let second_derivative = if before > 0.0 {
             ((flow - newest) / step - (newest - older) / before) / (step + before)
         } else {
             0.0
         };
-        let published = trapezoid - bend * step.powi(3) / 6.0;
+        let published = trapezoid - second_derivative * step.powi(3) / 6.0;
         let ahead = applied * step - published;
         if ahead.is_finite() {
             self.ahead += ahead;
@@ -109,7 +110,7 @@ mod tests {
         let correction = correction.as_mut();
         let mut add = |point: &BondPoint| corrected(correction, point).1[0];
         assert_eq!(add(&held(0, [0.0, 0.0], 1.0)), 0.0);
-        // Equal steps are left as they are; the first one has no bend to see, and takes 1/2 for 1/3.
+        // Equal steps are left as they are; the first one has no curvature to see, and takes 1/2 for 1/3.
         assert_eq!(add(&held(1, [0.0, 1.0], 1.0)), 0.0);
         let ahead = (0.0 - 0.5) + (1.0 - 7.0 / 3.0);
         let added = add(&held(2, [1.0, 2.0], 0.5));

@@ -68,6 +68,23 @@ pub struct Side {
     pub correction: Vec<f64>,
 }
 
+impl Side {
+    /// Zeros on all axes.
+    pub(crate) fn zero(axes: usize) -> Self {
+        Self {
+            output: vec![0.0; axes],
+            previous_output: vec![0.0; axes],
+            error: vec![0.0; axes],
+            previous_error: vec![0.0; axes],
+            fed: vec![0.0; axes],
+            used: vec![0.0; axes],
+            applied: vec![0.0; axes],
+            missed: vec![0.0; axes],
+            correction: vec![0.0; axes],
+        }
+    }
+}
+
 /// A bond at a communication point, as its correction sees it. All power is weight·effort·flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BondPoint {
@@ -274,17 +291,7 @@ mod tests {
 
     /// A point of such a bond where all signals are zero.
     pub(super) fn point(index: u64, axes: usize) -> BondPoint {
-        let side = Side {
-            output: vec![0.0; axes],
-            previous_output: vec![0.0; axes],
-            error: vec![0.0; axes],
-            previous_error: vec![0.0; axes],
-            fed: vec![0.0; axes],
-            used: vec![0.0; axes],
-            applied: vec![0.0; axes],
-            missed: vec![0.0; axes],
-            correction: vec![0.0; axes],
-        };
+        let side = Side::zero(axes);
         BondPoint {
             index,
             time: index as f64,

@@ -1,26 +1,22 @@
-//! A polynomial of degree 0 to 3, chosen for each signal by its own past, in the form that the
-//! receiver takes: its mean over each communication step of a unit that takes values only, held there; the line with
-//! its mean and its end value for one that takes first derivatives; else the polynomial. A unit that takes values and shows to make
-//! inner steps of the semi-implicit Euler method gets the mean of the values at their starts, one of them where it makes one
-//! step only: hold. So the coupled system is that method on the whole. Every new
-//! value judges all degrees: the squared errors of their predictions are averaged, Eₖ ← m·Eₖ + (1 −
-//! m)·eₖ². The degree falls to a lower one that is no worse, and rises by one where that has less than
-//! a part g of the error. At the start, and after a discontinuity, it rises with each value that comes.
+//! A polynomial of degree 0 to 3, selected for each signal by past prediction errors. Each new value gives the errors
+//! eₖ of all degrees k, averaged as Eₖ ← m·Eₖ + (1 − m)·eₖ². The degree falls to a lower one with no greater E, and
+//! rises by one where that degree's E is below the share g of the present one's. After the start and after a
+//! discontinuity it rises with each value. A signal that jumps, and then turns back by more than half of the jump,
+//! rings: it is held until a line would have predicted it better.
 //!
-//! The first step has one value only and holds it, the second one has a line. Once the third value
-//! has come, the impulse that they missed is known, and is added to the step that follows:
-//! ũ += (∫p₂ − ∫ũ)/h, p₂ being the parabola through the three values. In the same way the half of an inner step by which means
-//! over the step were too early is taken back when the inner steps show.
+//! The receiver gets the form that it can follow: the polynomial; the line with its mean and end value, where a unit
+//! takes first derivatives; its mean over each communication step, where a unit takes values only. Units of the last
+//! kind whose inner steps prove to be those of the semi-implicit Euler method get the mean of the values at the starts
+//! of their inner steps, so that this method integrates the coupled system as a whole.
 //!
-//! Held values are late by half a step, and those on a line are not. So the area of an input that is held, on a line and held again would
-//! be that of its source only by chance, and a receiver that integrates it, as a spring does a velocity, would drift. The first held step
-//! after a line takes back that lag, where it is no more than the signal changes in a step, and nothing is left once the signal has come back. A signal that jumps, and turns back by
-//! more than half of the jump at once, rings: it is held, until a line would have predicted it better.
+//! Three additions keep the integral of an input at that of its source, which springs and other integrators need: ũ +=
+//! (∫p₂ − ∫ũ)/h at the third value makes up for the first two steps, p₂ being the parabola through the three values;
+//! half an inner step, when inner steps show; and the lag h/2 of held values, when the degree falls to 0 again.
 //!
-//! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2, the means of them over equal
-//! steps the methods of Adams & Bashforth. Use it unless a signal is known to need another one.
-//! Limits: a degree is judged by how it predicts; in a loop that is damped by hold only, the errors have
-//! to show first. The implicit Euler method looks as the semi-implicit one does, and gets held values, too.
+//! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2, their means over equal steps the methods of
+//! Adams & Bashforth. Use it unless a signal is known to need another one. Limits: a degree is selected after its
+//! errors have shown, also in a loop that only hold damps. The implicit Euler method looks like the semi-implicit one,
+//! and gets held values, too.
 
 use super::history::History;
 use super::means::Means;
@@ -89,15 +85,15 @@ impl Spacing {
         let follows = self.is_equal(span);
         self.equal = if follows { (self.equal + 1).min(3) } else { 1 };
         self.span = span;
-        let [newest, last, bend, _] = self.differences;
+        let [newest, last, second, _] = self.differences;
         let change = value - newest;
-        self.differences = [value, change, change - last, change - last - bend];
+        self.differences = [value, change, change - last, change - last - second];
     }
 
     /// The greatest magnitude of the last changes, three at most.
     fn greatest_change(&self) -> f64 {
-        let [_, change, bend, third] = self.differences;
-        let changes = [change, change - bend, change - 2.0 * bend + third];
+        let [_, change, second, third] = self.differences;
+        let changes = [change, change - second, change - 2.0 * second + third];
         let known = changes.iter().take(self.equal);
         known.fold(0.0, |most, change| change.abs().max(most))
     }
@@ -309,7 +305,7 @@ impl Auto {
         }
     }
 
-    /// What the step that starts `now` has to take back.
+    /// Addition to the step that starts `now`.
     fn owed(&self, now: f64) -> f64 {
         let (owed, from) = self.owed;
         if now == from { owed } else { 0.0 }

@@ -58,7 +58,7 @@ pub(crate) struct Predictions {
     weights: [Numbers; 4],
 }
 
-/// What each new value changes.
+/// The state that each new value changes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Past {
     differences: [Numbers; 4],
@@ -165,18 +165,18 @@ impl Predictions {
     #[inline(always)]
     pub(crate) fn after(&self, values: Numbers) -> Past {
         let minus = |one: Numbers, other: Numbers| each(|lane| one[lane] - other[lane]);
-        let [newest, last, bend, third] = self.past.differences;
+        let [newest, last, second, third] = self.past.differences;
         let change = minus(values, newest);
-        let bends = minus(change, last);
-        let thirds = minus(bends, bend);
+        let second_differences = minus(change, last);
+        let thirds = minus(second_differences, second);
         // The errors of the predictions of each degree are the next differences.
-        let misses = [change, bends, thirds, minus(thirds, third)];
+        let misses = [change, second_differences, thirds, minus(thirds, third)];
         let average = |degree: usize| {
             let (past, miss) = (self.past.errors[degree], misses[degree]);
             each(|lane| fading(MEMORY * past[lane] + (1.0 - MEMORY) * (miss[lane] * miss[lane])))
         };
         Past {
-            differences: [values, change, bends, thirds],
+            differences: [values, change, second_differences, thirds],
             errors: [average(0), average(1), average(2), average(3)],
             last_error: self.in_use(misses),
         }

@@ -40,12 +40,12 @@ impl Extrapolation for Hermite {
         let Some((newest, slope)) = self.history.newest().and_then(|s| Some((s, s.slope?))) else {
             return self.history.polynomial(2, now);
         };
-        let bend = self.history.before_newest().map_or(0.0, |before| {
+        let quadratic = self.history.before_newest().map_or(0.0, |before| {
             let span = newest.time - before.time;
             (before.value - newest.value + slope * span) / (span * span)
         });
         let about_newest = Curve {
-            coefficients: [newest.value, slope, bend, 0.0],
+            coefficients: [newest.value, slope, quadratic, 0.0],
         };
         about_newest.shifted(now - newest.time)
     }

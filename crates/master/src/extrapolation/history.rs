@@ -63,12 +63,12 @@ impl History {
         differences[degree + 1..].fill(0.0);
         let [d0, d1, d2, d3] = differences;
         let [s0, s1, s2, _] = self.samples.map(|sample| now - sample.time);
-        let bend = d2 + s2 * d3;
+        let second = d2 + s2 * d3;
         Curve {
             coefficients: [
-                d0 + s0 * (d1 + s1 * bend),
-                d1 + bend * (s0 + s1) + s0 * s1 * d3,
-                bend + s1 * d3 + s0 * d3,
+                d0 + s0 * (d1 + s1 * second),
+                d1 + second * (s0 + s1) + s0 * s1 * d3,
+                second + s1 * d3 + s0 * d3,
                 d3,
             ],
         }

@@ -26,12 +26,12 @@ fn cubic(points: &[(f64, f64)]) -> Vec<Curve> {
     let curvatures = second_derivatives(points);
     let pairs = points.windows(2).zip(curvatures.windows(2));
     pairs
-        .map(|(pair, bend)| {
+        .map(|(pair, curvature)| {
             let length = pair[1].0 - pair[0].0;
-            let start_slope = slope(pair) - length * (2.0 * bend[0] + bend[1]) / 6.0;
-            let third = (bend[1] - bend[0]) / (6.0 * length);
+            let start_slope = slope(pair) - length * (2.0 * curvature[0] + curvature[1]) / 6.0;
+            let third = (curvature[1] - curvature[0]) / (6.0 * length);
             Curve {
-                coefficients: [pair[0].1, start_slope, 0.5 * bend[0], third],
+                coefficients: [pair[0].1, start_slope, 0.5 * curvature[0], third],
             }
         })
         .collect()

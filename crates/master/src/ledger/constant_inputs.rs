@@ -4,7 +4,7 @@
 
 use gyrator_thread_team::{Four, Places};
 
-use super::integration::{AxisCourse, AxisStep, Doubt, Signal, SignalStep, Work, bend};
+use super::integration::{AxisCourse, AxisStep, Doubt, Signal, SignalStep, Work, middle_deviation};
 use super::rows::{AXES, Courses, Each, Group};
 use super::sums::Made;
 use super::{BondAccount, Ledger};
@@ -51,10 +51,10 @@ impl<F: Four> Course<F> {
         }
     }
 
-    /// As [`Signal::end`] and [`Signal::bend`]. `ratio` is the length of the macro-step to that of the one before, `bend` the part of
+    /// As [`Signal::end`] and [`Signal::course`]. `ratio` is the length of the macro-step to that of the one before, `deviation` the part of
     /// the change of a change that a parabola deviates by.
     #[inline(always)]
-    fn go_on(&mut self, outputs: &[f64], used: &[f64], ratio: F, bend: F) -> SignalStep<F> {
+    fn go_on(&mut self, outputs: &[f64], used: &[f64], ratio: F, deviation: F) -> SignalStep<F> {
         let (zero, half) = (F::all(0.0), F::all(0.5));
         self.used = F::at(used, self.input);
         let last = F::at(outputs, self.output);
@@ -66,7 +66,7 @@ impl<F: Four> Course<F> {
         (self.published_change, self.published) = (change, last);
         self.before = last + self.start_change;
         let change = last - first;
-        let curvature = bend * (change - self.last_change * ratio);
+        let curvature = deviation * (change - self.last_change * ratio);
         self.last_change = change;
         self.last_curvature = curvature.if_finite_or(self.last_curvature);
         SignalStep {
@@ -169,13 +169,13 @@ impl<F: Four, const AXES: usize> Courses<F> for ConstantInputs<'_, F, AXES> {
             self.length,
             std::mem::replace(&mut self.last_length, self.length),
         );
-        let (bend, ratio) = (F::all(bend(ratio)), F::all(ratio));
+        let (deviation, ratio) = (F::all(middle_deviation(ratio)), F::all(ratio));
         let [mut given, mut received] = [F::all(0.0); 2];
         let mut work = Work::none();
         let axes = self.efforts.iter_mut().zip(&mut self.flows);
         for ((effort, flow), weight) in axes.zip(self.weights) {
-            let effort = effort.go_on(outputs, used, ratio, bend);
-            let flow = flow.go_on(outputs, used, ratio, bend);
+            let effort = effort.go_on(outputs, used, ratio, deviation);
+            let flow = flow.go_on(outputs, used, ratio, deviation);
             given = given + weight * effort.output[2] * flow.input[2];
             received = received + weight * effort.input[2] * flow.output[2];
             work.add(&AxisStep { effort, flow }, weight);

@@ -3,7 +3,7 @@
 //!
 //! At the start a unit has the output that follows its new inputs, at the end the one that follows the
 //! inputs of the step, before any exchange. Between them the part that follows the inputs at once has
-//! their course, and the rest bends as from step to step where the inputs follow curves; under inputs
+//! their course, and the rest has the curvature of the last two changes where the inputs follow curves; under inputs
 //! that are held it moves in a line. Powers are integrated by Simpson's rule, which is exact for the
 //! product of two parabolas up to the fourth power of the step.
 
@@ -170,7 +170,7 @@ impl AxisCourse {
 /// A parabola with the changes of a signal over two steps deviates so much in the middle of the second, as a part of the difference of
 /// the changes as if both steps had the length of the second. `ratio` is the length of the second to that of the first.
 #[inline(always)]
-pub(super) fn bend(ratio: f64) -> f64 {
+pub(super) fn middle_deviation(ratio: f64) -> f64 {
     0.25 * ratio / (1.0 + ratio)
 }
 
@@ -203,7 +203,7 @@ impl Signal {
         ratio: f64,
     ) -> SignalStep<f64> {
         let (ends, range) = self.end(state, output);
-        let (output, doubt) = self.bend(state, ends, ratio);
+        let (output, doubt) = self.course(state, ends, ratio);
         SignalStep {
             input: self.input(state, input),
             output,
@@ -250,7 +250,7 @@ impl Signal {
     /// The course between the ends. `ratio` is the length of the step to that of the one before, NaN in the
     /// first.
     #[inline]
-    fn bend(
+    fn course(
         &mut self,
         state: &SystemState,
         ends: [f64; 2],
@@ -268,7 +268,7 @@ impl Signal {
                 input_within(state, input, ends.0, ends.1) - 0.5 * (ends.0 + ends.1)
             });
         }
-        let curvature = bend(ratio) * (change - self.last_change * ratio);
+        let curvature = middle_deviation(ratio) * (change - self.last_change * ratio);
         let doubt = |middle| Doubt {
             middle,
             is_curved: self.is_curved,
@@ -357,7 +357,7 @@ impl<N: Number> Work<N> {
         self.unknown = self.unknown + half * weight * unknown;
     }
 
-    /// What it makes in a step of this `length`, s, at the end of which these powers are given and received, W.
+    /// Energies of a step of this `length`, s, at the end of which these powers are given and received, W.
     #[inline(always)]
     pub(super) fn made(&self, given: N, received: N, length: N) -> Made<N> {
         Made {

@@ -1,6 +1,6 @@
-//! Implicit coupling: units that feed each other make a macro-step again and again, from the same state, until the ends of
-//! their inputs are the ends of the outputs that feed them (waveform iteration over a macro-step). An input follows the
-//! line y(t) → y(t + H), or holds y(t + H), or the mean of both, where its unit takes values only.
+//! Implicit coupling by waveform iteration over a macro-step: units that feed each other repeat the macro-step from
+//! the same state until the ends of their inputs agree with the ends of the outputs that feed them. An input follows
+//! the line y(t) → y(t + H), or holds y(t + H) or the mean of both where its unit takes values only.
 //!
 //! Sources: Küttler & Wall (2008) for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) for IQN-ILS; Haelterman et
 //! al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods
@@ -8,7 +8,7 @@
 //! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside of
 //! loops step once, in the order in which they feed each other.
 
-use super::serial::{Held, Led, Lines, Turn};
+use super::serial::{Held, Lines, LookAhead, Turn};
 use super::{Method, MethodFacts, loops};
 use crate::fault::{Cause, Fault};
 use crate::graph::Graph;
@@ -185,7 +185,7 @@ struct Convergence {
 }
 
 impl Convergence {
-    fn new(settings: Settings, inputs: &[Led], graph: &Graph) -> Self {
+    fn new(settings: Settings, inputs: &[LookAhead], graph: &Graph) -> Self {
         let outputs: Vec<usize> = inputs.iter().map(|led| led.source).collect();
         let nominal = outputs.iter().map(|output| graph.nominal_output(*output));
         let count = outputs.len();

@@ -1,25 +1,26 @@
-//! Linearly implicit coupling: the interface equations of a macro-step, linearised about a trial step, are solved once.
+//! Linearly implicit coupling: the interface equations of a macro-step, linearised about a trial step, are solved
+//! once.
 //!
-//! Over a macro-step the outputs at its end depend on those of the same instant that feed their units. With y all outputs by
-//! which the components of a loop feed each other, ŷ their extrapolation and F(ŷ) the outputs after a trial step with it,
+//! With y all outputs by which the components of a loop feed each other, at the end of the macro-step, ŷ their
+//! extrapolation and F(ŷ) the outputs after a trial step with it,
 //!
 //! ```text
 //!     (I − S)·(y − ŷ) = F(ŷ) − ŷ,    S = ∂F/∂y
 //! ```
 //!
-//! is solved for y. The components go back to the start of the step, and make it with y: as the ends of lines
-//! y(t) → y where they follow them, held, or as the mean of y(t) and y. S has a block for each component. It is measured by
-//! one trial step an output, where a run begins, where the step's length has changed, and where the last step shows that a
-//! block with several columns has changed. After each step Broyden's update makes it agree with the trial step and the real
-//! one; with one column that is the secant, so that nothing has to be measured again.
+//! gives y. The components go back to the start of the step and repeat it with y: with lines y(t) → y where they
+//! follow them, with y held, or with the mean of y(t) and y. S has a block for each component. One trial step per
+//! output measures it at the start of a run, after a change of the step's length, and where the last step shows that a
+//! block with several columns has changed. After each step Broyden's update fits it to the trial step and the real
+//! one; a block with one column is then the secant, and is never measured again.
 //!
-//! Sources: Rosenbrock methods with inexact Jacobians (W-methods, Steihaug & Wolfbrandt 1979), of which this is the first stage
-//! applied to the interface; Broyden (1965) for the updates; COSTARICA (arXiv:2203.02441) for the idea to estimate the end of the
-//! step in place of iterating. Use it for stiff loops where the passes of `iterative` cost too much: two steps of each
-//! component a macro-step, whatever the loop. Exact where units are linear. Limits: as `iterative`; where units are not linear
-//! inputs and outputs differ by the square of the change within a step.
+//! Sources: the first stage of a Rosenbrock method with inexact Jacobian (W-method, Steihaug & Wolfbrandt 1979),
+//! applied to the interface; Broyden (1965) for the updates; COSTARICA (arXiv:2203.02441) for the idea to estimate the
+//! end of a step instead of iterating. Use it for stiff loops where the passes of `iterative` cost too much: two steps
+//! of each component a macro-step, for any loop. Exact for linear units. Limits: as `iterative`; for nonlinear units
+//! inputs and outputs differ by the square of the change within the step.
 
-use super::serial::{Held, Led, Lines, Turn};
+use super::serial::{Held, Lines, LookAhead, Turn};
 use super::{Method, MethodFacts, loops};
 use crate::elimination::Elimination;
 use crate::fault::{Cause, Fault};
@@ -72,7 +73,7 @@ impl LinearImplicit {
         let mut members: Vec<usize> = turns.iter().map(|turn| turn.component).collect();
         members.sort_unstable();
         let turns = loops::lead_by_each_other(turns, graph);
-        let inside = |_, led: &Led| members.contains(&led.sender);
+        let inside = |_, led: &LookAhead| members.contains(&led.sender);
         let inputs = loops::estimated(&turns, inside);
         let mut fed = Vec::new();
         for led in turns.iter().flat_map(|turn| &turn.led) {
@@ -106,7 +107,7 @@ impl Method for LinearImplicit {
     }
 }
 
-/// How often a step that a unit discards is tried again with half of the change.
+/// How often a step that a unit discards is tried again with half of the change: a choice.
 const HALVINGS: u32 = 4;
 
 /// Size of a trial change, relative to the magnitude of a signal, and least change from which an update learns: far above the
@@ -155,7 +156,7 @@ struct Equations {
 }
 
 impl Equations {
-    fn new(drift: f64, inputs: &[Led], fed: &[(usize, usize)], graph: &Graph) -> Self {
+    fn new(drift: f64, inputs: &[LookAhead], fed: &[(usize, usize)], graph: &Graph) -> Self {
         let outputs: Vec<usize> = inputs.iter().map(|led| led.source).collect();
         let nominal = outputs.iter().map(|output| graph.nominal_output(*output));
         let depends = outputs.iter().flat_map(|row| {

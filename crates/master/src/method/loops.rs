@@ -1,7 +1,7 @@
 //! Implicit methods: components that feed each other make a macro-step from outputs that are estimated for its end;
 //! the others step once, in the order in which they feed each other.
 
-use super::serial::{self, Held, Led, Lines, Order, Turn};
+use super::serial::{self, Held, Lines, LookAhead, Order, Turn};
 use crate::graph::Graph;
 use crate::plan::{Draft, Effect, Instant, Store};
 
@@ -94,7 +94,7 @@ pub(super) fn lead_by_each_other(turns: Vec<Turn>, graph: &Graph) -> Vec<Turn> {
     let members: Vec<usize> = turns.iter().map(|turn| turn.component).collect();
     let lead = |mut turn: Turn| {
         for input in graph.components[turn.component].inputs.clone() {
-            let led = Led::of(input, graph);
+            let led = LookAhead::of(input, graph);
             let is_known = turn.led.iter().any(|known| known.input == input);
             if !is_known && members.contains(&led.sender) {
                 turn.led.push(led);
@@ -107,12 +107,15 @@ pub(super) fn lead_by_each_other(turns: Vec<Turn>, graph: &Graph) -> Vec<Turn> {
 }
 
 /// The inputs of a loop whose sources `is_estimated` says are estimated, one of each source, by their sources.
-pub(super) fn estimated(turns: &[Turn], is_estimated: impl Fn(usize, &Led) -> bool) -> Vec<Led> {
+pub(super) fn estimated(
+    turns: &[Turn],
+    is_estimated: impl Fn(usize, &LookAhead) -> bool,
+) -> Vec<LookAhead> {
     let led = turns.iter().flat_map(|turn| {
         let led = turn.led.iter();
         led.filter(|led| is_estimated(turn.component, led)).copied()
     });
-    let mut inputs: Vec<Led> = led.collect();
+    let mut inputs: Vec<LookAhead> = led.collect();
     inputs.sort_unstable_by_key(|led| (led.source, led.input));
     inputs.dedup_by_key(|led| led.source);
     inputs

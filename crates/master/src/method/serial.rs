@@ -126,12 +126,12 @@ pub(super) struct Turn {
     /// Where its communication step is made: at its end, where something faster comes before it.
     pub(super) phase: Phase,
     /// Its inputs whose sources have stepped before it.
-    pub(super) led: Vec<Led>,
+    pub(super) led: Vec<LookAhead>,
 }
 
 /// An input whose source steps before its component does.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Led {
+pub(super) struct LookAhead {
     pub(super) input: usize,
     /// The output that feeds it.
     pub(super) source: usize,
@@ -139,7 +139,7 @@ pub(super) struct Led {
     pub(super) sender: usize,
 }
 
-impl Led {
+impl LookAhead {
     pub(super) fn of(input: usize, graph: &Graph) -> Self {
         let source = graph.inputs[input].source;
         let sender = graph.outputs[source].component;
@@ -202,7 +202,7 @@ pub(super) fn add<S: Stage + 'static>(
 /// The components in this order, each with its inputs whose sources come before it.
 pub(super) fn turns(graph: &Graph, order: &[usize]) -> Vec<Turn> {
     let every = |component: usize| graph.components[component].rate.every();
-    let led = |input: usize| Led::of(input, graph);
+    let led = |input: usize| LookAhead::of(input, graph);
     let mut is_late = vec![false; graph.components.len()];
     let mut is_led = vec![false; graph.inputs.len()];
     // The inputs of a component whose sources come before it, by its place.

@@ -25,7 +25,7 @@ pub use timing::{Durations, Timing, TimingReport};
 const SPIN: Duration = Duration::from_micros(150);
 
 /// Longest sleep without a look at the wish to end the run.
-const NAP: Duration = Duration::from_millis(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// Keeps a run in step with the clock: an [observer](Observer) that holds the run at each communication point until its
 /// time has come. Add it last, so that the work of other observers counts as work of the step.
@@ -167,7 +167,7 @@ impl RealTime {
         self.timing.clone()
     }
 
-    /// Waits until `deadline`; `false` where the run shall end.
+    /// Waits until `deadline`; `false` where the run is to end.
     fn wait_until(&self, deadline: Duration) -> bool {
         loop {
             if self.is_interrupted() {
@@ -177,7 +177,7 @@ impl RealTime {
             if left <= self.spin {
                 break;
             }
-            self.clock.sleep((left - self.spin).min(NAP));
+            self.clock.sleep((left - self.spin).min(LONGEST_SLEEP));
         }
         while self.clock.now() < deadline {
             self.clock.spin();

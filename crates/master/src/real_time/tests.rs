@@ -256,7 +256,7 @@ fn a_wait_is_interrupted() {
     let report = run.run().unwrap();
     assert_eq!(report.stop_reason, StopReason::Interrupted);
     assert_eq!(report.steps, 1);
-    assert_eq!(clock.0.lock().unwrap().slept, [NAP; 3]);
+    assert_eq!(clock.0.lock().unwrap().slept, [LONGEST_SLEEP; 3]);
 }
 
 #[test]

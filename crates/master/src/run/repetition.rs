@@ -6,7 +6,7 @@ use crate::engine;
 use crate::fault::{Cause, Fault, RunError};
 use crate::profile::Probe;
 use crate::step::{Step, StepParts};
-use crate::step_control::{Decision, StepAudit};
+use crate::step_control::{StepAudit, StepDecision};
 
 /// Makes a step until the step control lets it stand. Returns as much of it as was made: less than all where a unit has
 /// ended the simulation in one of its parts.
@@ -84,11 +84,11 @@ fn size_next_step(run: &mut Run, step: &Step, made: &Step, parts: u32) -> Option
         resolution: run.timeline.resolution(),
     });
     match decision {
-        Decision::Continue(size) => {
+        StepDecision::Continue(size) => {
             run.timeline.set_size(size, step);
             None
         }
-        Decision::Redo { size, parts: count } => {
+        StepDecision::Redo { size, parts: count } => {
             let count = count.min(run.most_parts).max(1);
             if can_redo && size == step.size && count > parts {
                 return Some((*step, count));

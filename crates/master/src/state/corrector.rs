@@ -41,17 +41,7 @@ impl Corrector {
             };
             let group = correctors.iter().position(same).unwrap_or(correctors.len());
             let axes = bond.axes.len();
-            let side = Side {
-                output: vec![0.0; axes],
-                previous_output: vec![0.0; axes],
-                error: vec![0.0; axes],
-                previous_error: vec![0.0; axes],
-                fed: vec![0.0; axes],
-                used: vec![0.0; axes],
-                applied: vec![0.0; axes],
-                missed: vec![0.0; axes],
-                correction: vec![0.0; axes],
-            };
+            let side = Side::zero(axes);
             correctors.push(Self {
                 bond: index,
                 facts: chosen.facts(&()),

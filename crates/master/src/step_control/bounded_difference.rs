@@ -8,7 +8,7 @@
 
 use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};
-use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::stored;
 
@@ -59,7 +59,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     build: |arguments| Box::new(BoundedDifference::new(arguments)),
 };
 
-/// Ratio of a step that is made again to the one beyond the bound.
+/// Ratio of a repeated step to the one beyond the bound: a choice.
 const REPEATED: f64 = 0.25;
 
 impl BoundedDifference {
@@ -115,15 +115,15 @@ impl StepControl for BoundedDifference {
         self.sizes.begin(system.macro_step, system.macro_step)
     }
 
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision {
         let size = audit.step.size;
         if !audit.may_change {
-            return Decision::Continue(size);
+            return StepDecision::Continue(size);
         }
         let change = self.change(audit.outputs);
         let shorter = self.sizes.limited(REPEATED * size);
         if change > 1.0 && audit.can_shrink_to(shorter) {
-            return Decision::Redo {
+            return StepDecision::Redo {
                 size: shorter,
                 parts: 1,
             };
@@ -133,7 +133,7 @@ impl StepControl for BoundedDifference {
         for (signal, before) in self.watched.iter().zip(&mut self.before) {
             *before = signal.value(audit.outputs);
         }
-        Decision::Continue(self.sizes.limited(size * ratio(change)))
+        StepDecision::Continue(self.sizes.limited(size * ratio(change)))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {

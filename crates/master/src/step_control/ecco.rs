@@ -3,7 +3,7 @@
 //! + |P·H|)))²/N), r and E₀ of each bond where it has its own, and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
 //!
 //! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it where activity comes in bursts: steps
-//! are small there only. Limits: all units need variable steps; r has to be chosen anew for each
+//! are small there only. Limits: all units need variable steps; r has to be chosen again for each
 //! order of extrapolation; the signed residual of the paper can cancel out within a bond, which
 //! `sum-abs` (own) excludes; an error that both ends make alike is not seen. `defect` takes the
 //! defects of all connections in place of energies, ε = √(Σ (defect/(r·|y|max))²/N), and needs no
@@ -11,7 +11,9 @@
 //! unless `reject_above` is given.
 
 use super::sizes::{self, Sizes, keeps_its_state};
-use super::{ControlledSystem, Decision, EnergyLimits, StepAudit, StepControl, StepControlFacts};
+use super::{
+    ControlledSystem, EnergyLimits, StepAudit, StepControl, StepControlFacts, StepDecision,
+};
 use crate::ledger::BondEnergy;
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
 use crate::state_stream::stored;
@@ -211,11 +213,11 @@ impl StepControl for Ecco {
         }
     }
 
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision {
         let size = audit.step.size;
         if audit.ledger.bonds().len() == 0 && self.indicator != Indicator::Defect {
             self.signals[0].1 = size;
-            return Decision::Continue(self.macro_step);
+            return StepDecision::Continue(self.macro_step);
         }
         let indicator = self.indicator(audit);
         self.signals[0].1 = size;
@@ -225,12 +227,12 @@ impl StepControl for Ecco {
             self.worst = indicator;
         }
         if !audit.may_change {
-            return Decision::Continue(size);
+            return StepDecision::Continue(size);
         }
         let worst = std::mem::take(&mut self.worst);
         let ratio = self.ratio(worst, audit.order);
         if worst > self.reject_above && size > self.sizes.least() {
-            return Decision::Redo {
+            return StepDecision::Redo {
                 size: self.sizes.limited(size * ratio.min(REPEATED)),
                 parts: 1,
             };
@@ -238,9 +240,9 @@ impl StepControl for Ecco {
         self.previous = (worst > 0.0).then_some(worst);
         if audit.had_event {
             self.previous = None;
-            return Decision::Continue(self.sizes.least());
+            return StepDecision::Continue(self.sizes.least());
         }
-        Decision::Continue(self.sizes.limited(size * ratio))
+        StepDecision::Continue(self.sizes.limited(size * ratio))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {

@@ -6,7 +6,7 @@
 //! step. Limits: nothing reacts to a coupling error; whether H is small enough shows in the ledger
 //! and its alarms only.
 
-use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 use crate::state_stream::StateStream;
 
@@ -39,8 +39,8 @@ impl StepControl for Fixed {
         self.macro_step
     }
 
-    fn next(&mut self, _audit: &StepAudit<'_>) -> Decision {
-        Decision::Continue(self.macro_step)
+    fn next(&mut self, _audit: &StepAudit<'_>) -> StepDecision {
+        StepDecision::Continue(self.macro_step)
     }
 
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {

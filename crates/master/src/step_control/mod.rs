@@ -39,7 +39,7 @@ pub struct StepAudit<'a> {
     pub may_change: bool,
     /// A unit has ended the simulation within it.
     pub has_ended: bool,
-    /// It can be made [again](Decision::Redo).
+    /// It can be made [again](StepDecision::Redo).
     pub can_redo: bool,
     /// Sizes of steps are whole multiples of this, s: a step can be made again with one that is shorter by as much.
     pub resolution: f64,
@@ -93,9 +93,9 @@ impl ControlledOutput {
     }
 }
 
-/// Decision of a step control.
+/// Decision of a step control after a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Decision {
+pub enum StepDecision {
     /// Go on with steps of this size, s.
     Continue(f64),
     /// Make the step again from the state before it: with this size, s, in so many equal parts that are shown as one
@@ -116,7 +116,7 @@ pub struct StepControlFacts {
     pub is_fixed: bool,
     /// It looks at power bonds and needs at least one.
     pub needs_bonds: bool,
-    /// It may ask for a [repetition](Decision::Redo).
+    /// It may ask for a [repetition](StepDecision::Redo).
     pub may_repeat: bool,
     /// Besides, it is of no use where steps cannot be made again: units that cannot go back are refused.
     pub always_repeats: bool,
@@ -159,7 +159,7 @@ pub trait StepControl: Send {
     fn first(&mut self, system: &ControlledSystem<'_>) -> f64;
 
     /// The size of the steps after the one that was made.
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision;
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision;
 
     /// A step of this size, s, cannot be made: a unit discards it, or an output is NaN or infinite. Returns the smaller
     /// size with which it is made again from the state before it, where it can be; `None`, the default, ends the run.

@@ -10,7 +10,7 @@
 //! bounds the step before.
 
 use super::sizes::{self, Sizes, keeps_its_state};
-use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo};
 use crate::state_stream::stored;
 
@@ -134,11 +134,11 @@ impl StepControl for Richardson {
         self.sizes.begin(system.macro_step, 0.0)
     }
 
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision {
         let size = audit.step.size;
         if audit.parts == 1 {
             self.whole.copy_from_slice(audit.outputs);
-            return Decision::Redo { size, parts: 2 };
+            return StepDecision::Redo { size, parts: 2 };
         }
         // Halves of which one ended the simulation are no whole step.
         let error = match audit.has_ended {
@@ -151,14 +151,14 @@ impl StepControl for Richardson {
         if error > 1.0 {
             let shorter = self.sizes.limited(size * ratio.min(REJECTED));
             if audit.can_shrink_to(shorter) {
-                return Decision::Redo {
+                return StepDecision::Redo {
                     size: shorter,
                     parts: 1,
                 };
             }
             self.misses.add(error, audit.step.time + size);
         }
-        Decision::Continue(self.sizes.limited(size * ratio))
+        StepDecision::Continue(self.sizes.limited(size * ratio))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {

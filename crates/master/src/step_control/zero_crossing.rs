@@ -9,7 +9,7 @@
 
 use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};
-use super::{ControlledSystem, Decision, StepAudit, StepControl, StepControlFacts};
+use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
 use crate::registry::{Arguments, Entry, POSITIVE, ParameterInfo, ParameterKind};
 use crate::state_stream::stored;
 
@@ -224,17 +224,17 @@ impl StepControl for ZeroCrossing {
         self.sizes.begin(system.macro_step, system.macro_step)
     }
 
-    fn next(&mut self, audit: &StepAudit<'_>) -> Decision {
+    fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision {
         let size = audit.step.size;
         self.length += size;
         if !audit.may_change {
-            return Decision::Continue(size);
+            return StepDecision::Continue(size);
         }
         if let Some(part) = self.passed(audit.outputs) {
             let shorter = self.sizes.limited(part * size);
             if audit.can_shrink_to(shorter) {
                 self.length = 0.0;
-                return Decision::Redo {
+                return StepDecision::Redo {
                     size: shorter,
                     parts: 1,
                 };
@@ -249,7 +249,7 @@ impl StepControl for ZeroCrossing {
             let ratio = past.ratio(self.tolerance * signal.nominal, is_line, margin);
             least = least.min(ratio);
         }
-        Decision::Continue(self.sizes.limited(size * least))
+        StepDecision::Continue(self.sizes.limited(size * least))
     }
 
     fn refused(&mut self, size: f64) -> Option<f64> {

@@ -20,7 +20,7 @@ use crate::message::{self, FromHost};
 /// The call of a loss that is none of the FMU's.
 const ITS_HOST: &str = "its host";
 /// Longest time to free an instance, where calls may take for ever.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+const FREE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A process may be in no call for so long before the run gives it up, as that of an isolated component.
 const IDLE: Duration = Duration::from_secs(60);
 /// Turns of the tasks of a connection in which a message is written, where the system takes it at once.
@@ -254,11 +254,11 @@ impl Link for RemoteLink {
         self.reply(request.longest_answer(), reply)
     }
 
-    fn take_leave(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+    fn send_last(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
         if self.is_gone {
             return Ok(());
         }
-        self.timeout.get_or_insert(LONGEST_FAREWELL);
+        self.timeout.get_or_insert(FREE_TIMEOUT);
         self.ask(request, reply)
     }
 

@@ -224,13 +224,13 @@ impl Server {
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         let shared = &self.shared;
         let most = shared.options.components + SPARE_CONNECTIONS;
-        let Some(claim) = Claim::new(shared, |shared| &shared.connections, most) else {
+        let Some(permit) = Permit::new(shared, |shared| &shared.connections, most) else {
             return shared.note(&format!("{peer}: refused: there are {most} connections"));
         };
         let serve = {
             let shared = Arc::clone(shared);
             move || {
-                let _claim = claim;
+                let _permit = permit;
                 connection::serve(stream, peer, &shared);
             }
         };
@@ -248,14 +248,14 @@ impl Shared {
 }
 
 /// One of a limited number, given back when it is dropped.
-struct Claim {
+struct Permit {
     shared: Arc<Shared>,
     counter: fn(&Shared) -> &AtomicUsize,
     /// How many there are with this one.
     number: usize,
 }
 
-impl Claim {
+impl Permit {
     fn new(
         shared: &Arc<Shared>,
         counter: fn(&Shared) -> &AtomicUsize,
@@ -263,16 +263,16 @@ impl Claim {
     ) -> Option<Self> {
         let number = counter(shared).fetch_add(1, Ordering::Relaxed) + 1;
         // Gives it back.
-        let claim = Self {
+        let permit = Self {
             shared: Arc::clone(shared),
             counter,
             number,
         };
-        (number <= most).then_some(claim)
+        (number <= most).then_some(permit)
     }
 }
 
-impl Drop for Claim {
+impl Drop for Permit {
     fn drop(&mut self) {
         (self.counter)(&self.shared).fetch_sub(1, Ordering::Relaxed);
     }

@@ -15,14 +15,14 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 
-use super::store::{Place, Refusal, Wish};
-use super::{Claim, Shared};
+use super::store::{FmuRequest, Place, Refusal};
+use super::{Permit, Shared};
 use crate::frame::Frame;
 use crate::message::{self, ToHost};
 use crate::{PROTOCOL, VERSION};
 
 /// Time for the first message, and between two parts of an FMU that is sent.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Signs of life for each interval of keep-alive, and the shortest and longest distance between them.
 const SIGNS: u32 = 3;
 const DISTANCES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60));
@@ -30,7 +30,7 @@ const DISTANCES: (Duration, Duration) = (Duration::from_millis(1), Duration::fro
 const LONGEST_REQUEST: usize = LONGEST_STATE + (1 << 26);
 
 /// Why a session ends.
-enum Farewell {
+enum EndReason {
     /// The run has closed it.
     Closed,
     /// The run is refused.
@@ -39,19 +39,19 @@ enum Farewell {
     Lost(Box<Loss>),
 }
 
-impl From<Status> for Farewell {
+impl From<Status> for EndReason {
     fn from(status: Status) -> Self {
         Self::Refused(status)
     }
 }
 
-impl From<Malformed> for Farewell {
+impl From<Malformed> for EndReason {
     fn from(_: Malformed) -> Self {
         Self::Refused(Status::invalid_argument("a message is malformed"))
     }
 }
 
-impl From<Refusal> for Farewell {
+impl From<Refusal> for EndReason {
     fn from(refusal: Refusal) -> Self {
         let text = refusal.to_string();
         Self::Refused(match refusal {
@@ -63,16 +63,16 @@ impl From<Refusal> for Farewell {
 }
 
 /// Ends the process of the FMU when the session is over, whatever it does.
-struct Abandon(Arc<AtomicBool>);
+struct ProcessGuard(Arc<AtomicBool>);
 
-impl Drop for Abandon {
+impl Drop for ProcessGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// The run at the other end.
-struct Talk {
+struct RunStream {
     incoming: Streaming<Frame>,
     outgoing: UnboundedSender<Result<Frame, Status>>,
     /// Distance between signs of life.
@@ -82,7 +82,7 @@ struct Talk {
 /// The request of a run.
 struct Order {
     component: String,
-    wish: Wish,
+    wish: FmuRequest,
     logging: bool,
     timeout: Option<Duration>,
 }
@@ -94,7 +94,7 @@ pub(super) async fn run(
     peer: SocketAddr,
     shared: Arc<Shared>,
 ) {
-    let mut talk = Talk {
+    let mut talk = RunStream {
         incoming,
         outgoing,
         distance: Duration::from_secs(1),
@@ -105,15 +105,15 @@ pub(super) async fn run(
         how: "ended".to_owned(),
     };
     match serve(&mut talk, &shared, &mut ending.who).await {
-        Err(Farewell::Refused(status)) => {
+        Err(EndReason::Refused(status)) => {
             ending.how = format!("refused: {}", status.message());
             let _ = talk.outgoing.send(Err(status));
         }
-        Err(Farewell::Lost(loss)) => {
+        Err(EndReason::Lost(loss)) => {
             ending.how = format!("lost: {}", loss.sentence());
             let _ = talk.outgoing.send(Ok(message::lost(&loss)));
         }
-        Err(Farewell::Closed) | Ok(()) => {}
+        Err(EndReason::Closed) | Ok(()) => {}
     }
 }
 
@@ -130,12 +130,16 @@ impl Drop for SessionEnd {
     }
 }
 
-async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Result<(), Farewell> {
+async fn serve(
+    talk: &mut RunStream,
+    shared: &Arc<Shared>,
+    who: &mut String,
+) -> Result<(), EndReason> {
     let order = talk.first().await?;
     *who = format!("{who}: `{}`", order.component);
     let most = shared.options.components;
-    let claim = Claim::new(shared, |shared| &shared.components, most);
-    let claim = claim.ok_or_else(|| {
+    let permit = Permit::new(shared, |shared| &shared.components, most);
+    let permit = permit.ok_or_else(|| {
         Status::resource_exhausted(format!(
             "this host runs as many components as it may already ({most})"
         ))
@@ -150,7 +154,7 @@ async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Resul
         Place::Wanted => talk.receive_fmu(shared, &order.wish).await?,
     };
     let abandoned = Arc::new(AtomicBool::new(false));
-    let _abandon = Abandon(Arc::clone(&abandoned));
+    let _abandon = ProcessGuard(Arc::clone(&abandoned));
     let process = {
         let (component, logging) = (order.component.clone(), order.logging);
         let limits = (
@@ -158,15 +162,15 @@ async fn serve(talk: &mut Talk, shared: &Arc<Shared>, who: &mut String) -> Resul
             shared.options.memory_limit,
             shared.options.cache.clone(),
         );
-        let components = claim.number;
+        let components = permit.number;
         let start = move || start(&path, &component, logging, limits, components, &abandoned);
         talk.while_alive(None, start).await?
     };
     let process = process.map_err(|error| match error {
         NotStarted::NotLoaded(message) | NotStarted::NotReached(message) => {
-            Farewell::Refused(Status::failed_precondition(message))
+            EndReason::Refused(Status::failed_precondition(message))
         }
-        NotStarted::Lost(loss) => Farewell::Lost(loss),
+        NotStarted::Lost(loss) => EndReason::Lost(loss),
     })?;
     shared.note(&format!("{who}: started {}", order.wish.name));
     let mut process = process;
@@ -209,30 +213,30 @@ fn start(
     })
 }
 
-impl Talk {
-    fn send(&self, frame: Frame) -> Result<(), Farewell> {
+impl RunStream {
+    fn send(&self, frame: Frame) -> Result<(), EndReason> {
         let sent = self.outgoing.send(Ok(frame));
-        sent.map_err(|_| Farewell::Closed)
+        sent.map_err(|_| EndReason::Closed)
     }
 
     /// The next frame; a run that is gone has closed.
-    async fn next(&mut self) -> Result<Bytes, Farewell> {
+    async fn next(&mut self) -> Result<Bytes, EndReason> {
         match self.incoming.message().await {
             Ok(Some(frame)) => Ok(frame.content),
-            Ok(None) => Err(Farewell::Closed),
+            Ok(None) => Err(EndReason::Closed),
             Err(status) if status.code() == tonic::Code::InvalidArgument => Err(status.into()),
-            Err(_) => Err(Farewell::Closed),
+            Err(_) => Err(EndReason::Closed),
         }
     }
 
     /// The next frame, which has to come soon.
-    async fn next_soon(&mut self) -> Result<Bytes, Farewell> {
+    async fn next_soon(&mut self) -> Result<Bytes, EndReason> {
         let late = |_| Status::deadline_exceeded("the run is silent");
-        timeout(PATIENCE, self.next()).await.map_err(late)?
+        timeout(TIMEOUT, self.next()).await.map_err(late)?
     }
 
     /// The first message.
-    async fn first(&mut self) -> Result<Order, Farewell> {
+    async fn first(&mut self) -> Result<Order, EndReason> {
         let content = self.next_soon().await?;
         let ToHost::Hello(hello) = ToHost::read(&content)? else {
             return Err(Malformed.into());
@@ -248,7 +252,7 @@ impl Talk {
         self.distance = distance.clamp(DISTANCES.0, DISTANCES.1);
         Ok(Order {
             component: hello.component.to_owned(),
-            wish: Wish {
+            wish: FmuRequest {
                 name: hello.fmu.to_owned(),
                 hash: hello.hash,
                 size: hello.size,
@@ -259,8 +263,12 @@ impl Talk {
         })
     }
 
-    async fn receive_fmu(&mut self, shared: &Shared, wish: &Wish) -> Result<PathBuf, Farewell> {
-        let failed = |error| Farewell::from(Refusal::System(wish.name.clone(), error));
+    async fn receive_fmu(
+        &mut self,
+        shared: &Shared,
+        wish: &FmuRequest,
+    ) -> Result<PathBuf, EndReason> {
+        let failed = |error| EndReason::from(Refusal::System(wish.name.clone(), error));
         let mut arriving = shared.store.begin().map_err(failed)?;
         self.send(message::wanted())?;
         loop {
@@ -282,7 +290,7 @@ impl Talk {
         &mut self,
         progress: Option<&Progress>,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Farewell> {
+    ) -> Result<T, EndReason> {
         let mut work = tokio::task::spawn_blocking(work);
         loop {
             match timeout(self.distance, &mut work).await {
@@ -297,7 +305,7 @@ impl Talk {
         }
     }
 
-    fn send_log(&self, process: &mut ServedProcess) -> Result<(), Farewell> {
+    fn send_log(&self, process: &mut ServedProcess) -> Result<(), EndReason> {
         let lines = process.take_log();
         if lines.is_empty() {
             return Ok(());
@@ -306,7 +314,7 @@ impl Talk {
     }
 
     /// The next request.
-    async fn request(&mut self, request: &mut Request) -> Result<(), Farewell> {
+    async fn request(&mut self, request: &mut Request) -> Result<(), EndReason> {
         let mut parts = Vec::new();
         loop {
             let content = self.next().await?;
@@ -325,13 +333,13 @@ impl Talk {
     }
 
     /// Passes requests on to the process, and its replies back.
-    async fn pass_on(&mut self, mut process: ServedProcess) -> Result<(), Farewell> {
+    async fn pass_on(&mut self, mut process: ServedProcess) -> Result<(), EndReason> {
         let progress = process.progress();
         let (mut request, mut reply) = (Request::default(), Vec::new());
         loop {
             self.request(&mut request).await?;
             let begin = Instant::now();
-            let lost = Farewell::Lost;
+            let lost = EndReason::Lost;
             let received = match process.post(&request) {
                 Ok(()) if process.has_reply() => process.receive(&request, &mut reply),
                 Ok(()) => {

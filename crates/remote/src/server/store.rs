@@ -26,7 +26,7 @@ pub(super) struct Store {
 
 /// An FMU that a run asks for.
 #[derive(Debug, Clone)]
-pub(super) struct Wish {
+pub(super) struct FmuRequest {
     pub(super) name: String,
     pub(super) hash: Hash,
     pub(super) size: u64,
@@ -110,7 +110,7 @@ impl Store {
     ///
     /// # Errors
     /// Why it may not be loaded.
-    pub(super) fn find(&self, wish: &Wish) -> Result<Place, Refusal> {
+    pub(super) fn find(&self, wish: &FmuRequest) -> Result<Place, Refusal> {
         let out = || Refusal::OutOfFolder(wish.name.clone());
         let path = path_in_folder(&wish.name).ok_or_else(out)?;
         let failed = |error| Refusal::System(wish.name.clone(), error);
@@ -163,7 +163,7 @@ impl Store {
     ///
     /// # Errors
     /// If it is not the one that was announced.
-    pub(super) fn take(&self, arriving: Arriving, wish: &Wish) -> Result<PathBuf, Refusal> {
+    pub(super) fn take(&self, arriving: Arriving, wish: &FmuRequest) -> Result<PathBuf, Refusal> {
         let failed = |error| Refusal::System(wish.name.clone(), error);
         let (found, length) = hash_of(arriving.file.path()).map_err(failed)?;
         if found != wish.hash || length != wish.size {
@@ -212,9 +212,9 @@ impl Arriving {
 mod tests {
     use super::*;
 
-    fn wish(name: &str, content: &[u8]) -> Wish {
+    fn wish(name: &str, content: &[u8]) -> FmuRequest {
         use sha2::Digest as _;
-        Wish {
+        FmuRequest {
             name: name.to_owned(),
             hash: sha2::Sha256::digest(content).into(),
             size: content.len() as u64,
@@ -281,7 +281,7 @@ mod tests {
             some.find(&wish("B.fmu", b"c")),
             Err(Refusal::NotAllowed(_))
         ));
-        let kept = Wish {
+        let kept = FmuRequest {
             upload: false,
             ..wanted.clone()
         };

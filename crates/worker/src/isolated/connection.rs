@@ -33,7 +33,7 @@ use crate::shared_memory::SharedMemory;
 const IDLE: Duration = Duration::from_secs(60);
 
 /// How long an instance may take to be freed where calls may take for ever.
-const LONGEST_FAREWELL: Duration = Duration::from_secs(10);
+const FREE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a worker is started and talked to.
 #[derive(Debug, Clone)]
@@ -101,14 +101,14 @@ pub(super) struct Connection {
 
 /// Why there is no answer.
 #[derive(Debug)]
-enum Silence {
+enum NoReply {
     Ended(std::process::ExitStatus),
     Timeout(Duration),
     Mailbox(MailboxError),
     Abandoned,
 }
 
-impl From<MailboxError> for Silence {
+impl From<MailboxError> for NoReply {
     fn from(error: MailboxError) -> Self {
         Self::Mailbox(error)
     }
@@ -161,7 +161,7 @@ impl Connection {
         timeout: Option<Duration>,
         request: &Request,
     ) -> Result<(), Box<Loss>> {
-        let send = |mailbox: &mut Mailbox, while_quiet: &mut dyn FnMut() -> Result<(), Silence>| {
+        let send = |mailbox: &mut Mailbox, while_quiet: &mut dyn FnMut() -> Result<(), NoReply>| {
             mailbox.send(request.bytes(), &mut || while_quiet())
         };
         let sent = self.exchange(timeout, send);
@@ -177,7 +177,7 @@ impl Connection {
     ) -> Result<(), Box<Loss>> {
         let longest = request.longest_answer();
         let receive = |mailbox: &mut Mailbox,
-                       while_quiet: &mut dyn FnMut() -> Result<(), Silence>| {
+                       while_quiet: &mut dyn FnMut() -> Result<(), NoReply>| {
             mailbox.receive(reply, longest, &mut || while_quiet())
         };
         let received = self.exchange(timeout, receive);
@@ -192,8 +192,8 @@ impl Connection {
     fn exchange(
         &mut self,
         timeout: Option<Duration>,
-        act: impl FnOnce(&mut Mailbox, &mut dyn FnMut() -> Result<(), Silence>) -> Result<(), Silence>,
-    ) -> Result<(), Silence> {
+        act: impl FnOnce(&mut Mailbox, &mut dyn FnMut() -> Result<(), NoReply>) -> Result<(), NoReply>,
+    ) -> Result<(), NoReply> {
         let (child, memory) = (&mut self.child, Arc::clone(self.mailbox.memory()));
         let abandoned = &self.abandoned;
         // The clock is not looked at before anything takes long.
@@ -201,13 +201,13 @@ impl Connection {
         let mut while_quiet = || {
             let watch = watch.get_or_insert_with(|| CallWatch::begin(&memory));
             if let Ok(Some(status)) = child.try_wait() {
-                return Err(Silence::Ended(status));
+                return Err(NoReply::Ended(status));
             }
             if abandoned.as_ref().is_some_and(|flag| flag.load(Relaxed)) {
-                return Err(Silence::Abandoned);
+                return Err(NoReply::Abandoned);
             }
             match timeout.filter(|timeout| watch.is_longer_than(*timeout, &memory)) {
-                Some(timeout) => Err(Silence::Timeout(timeout)),
+                Some(timeout) => Err(NoReply::Timeout(timeout)),
                 None => Ok(()),
             }
         };
@@ -226,22 +226,22 @@ impl Connection {
     }
 
     #[cold]
-    fn lose(&mut self, silence: &Silence) -> Box<Loss> {
+    fn lose(&mut self, silence: &NoReply) -> Box<Loss> {
         let slots = layout::slots(self.mailbox.memory()).unwrap_or_default();
         let activity = slots
             .iter()
             .filter_map(Slot::read)
             .find_map(|reading| reading.activity);
         let cause = match silence {
-            Silence::Ended(status)
+            NoReply::Ended(status)
                 if activity.is_none() && status.code() == Some(CANNOT_GO_ON.into()) =>
             {
                 LossCause::CannotGoOn
             }
-            Silence::Ended(status) => LossCause::Death(self.cause_of(*status)),
-            Silence::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
-            Silence::Mailbox(error) => LossCause::Nonsense(error.to_string()),
-            Silence::Abandoned => LossCause::Nonsense("its run has ended".to_owned()),
+            NoReply::Ended(status) => LossCause::Death(self.cause_of(*status)),
+            NoReply::Timeout(timeout) => LossCause::Death(Cause::Timeout(*timeout)),
+            NoReply::Mailbox(error) => LossCause::Nonsense(error.to_string()),
+            NoReply::Abandoned => LossCause::Nonsense("its run has ended".to_owned()),
         };
         self.kill();
         self.pass_log_on();
@@ -297,15 +297,15 @@ impl Link for Connection {
         self.receive_within(self.timeout, request, reply)
     }
 
-    fn take_leave(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
-        let timeout = Some(self.timeout.unwrap_or(LONGEST_FAREWELL));
+    fn send_last(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>> {
+        let timeout = Some(self.timeout.unwrap_or(FREE_TIMEOUT));
         self.post_within(timeout, request)?;
         self.receive_within(timeout, request, reply)
     }
 
     #[cold]
     fn lose_for(&mut self, malformed: Malformed) -> Box<Loss> {
-        self.lose(&Silence::Mailbox(malformed.into()))
+        self.lose(&NoReply::Mailbox(malformed.into()))
     }
 }
 
@@ -332,8 +332,8 @@ fn limit_memory(child: &Child, limit: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn place(crash: &Crash, silence: &Silence) -> Option<String> {
-    let is_unseen = || matches!(silence, Silence::Ended(status) if is_unseen(*status, crash));
+fn place(crash: &Crash, silence: &NoReply) -> Option<String> {
+    let is_unseen = || matches!(silence, NoReply::Ended(status) if is_unseen(*status, crash));
     let library = crash.library().map(|library| format!("in {library}"));
     library.or_else(|| is_unseen().then(|| UNSEEN.to_owned()))
 }

@@ -15,7 +15,7 @@ use super::request::Request;
 pub(super) struct Hosted<H: Host> {
     name: String,
     /// Shows a watching process that this one waits for the worker.
-    claim: SlotGuard,
+    guard: SlotGuard,
     link: H::Link,
     host: H,
     pub(super) journal: Option<Journal>,
@@ -32,11 +32,11 @@ impl<H: Host> Hosted<H> {
         mut host: H,
         journal: Option<Journal>,
     ) -> Result<Self, NotStarted> {
-        let claim = SlotGuard::new(name);
-        let link = claim.slot().during(Activity::OwnProcess, || host.open())?;
+        let guard = SlotGuard::new(name);
+        let link = guard.slot().during(Activity::OwnProcess, || host.open())?;
         Ok(Self {
             name: name.to_owned(),
-            claim,
+            guard,
             link,
             host,
             journal,
@@ -51,7 +51,7 @@ impl<H: Host> Hosted<H> {
         if self.lost.is_some() {
             return Ok(());
         }
-        let (slot, link) = (self.claim.slot(), &mut self.link);
+        let (slot, link) = (self.guard.slot(), &mut self.link);
         slot.during(Activity::OwnProcess, || link.post(request))
     }
 
@@ -66,7 +66,7 @@ impl<H: Host> Hosted<H> {
         if let Some(lost) = &self.lost {
             return Err(lost.clone());
         }
-        let (slot, link) = (self.claim.slot(), &mut self.link);
+        let (slot, link) = (self.guard.slot(), &mut self.link);
         let receive = || link.receive(request, reply);
         let receive = || slot.during(Activity::OwnProcess, receive);
         let received = sent.and_then(|()| match &self.waits {
@@ -83,7 +83,7 @@ impl<H: Host> Hosted<H> {
             },
             Err(loss) => loss,
         };
-        let slot = self.claim.slot();
+        let slot = self.guard.slot();
         slot.during(Activity::OwnProcess, || {
             self.ask_anew(request, reply, &loss)
         })
@@ -116,8 +116,8 @@ impl<H: Host> Hosted<H> {
             };
             match self.bring_up(&replay, request, reply) {
                 Ok(head) => return Ok(head),
-                Err(BringUp::Lost(next)) => loss = *next,
-                Err(BringUp::Fault(fault)) => {
+                Err(RestartError::Lost(next)) => loss = *next,
+                Err(RestartError::Fault(fault)) => {
                     let why = format!(
                         "; it cannot be brought back to that time: {}",
                         fault.message
@@ -134,13 +134,13 @@ impl<H: Host> Hosted<H> {
         replay: &Request,
         request: &Request,
         reply: &mut Vec<u8>,
-    ) -> Result<Head, BringUp> {
+    ) -> Result<Head, RestartError> {
         self.link.ask(replay, reply)?;
         let read = |link: &mut H::Link, reply: &[u8]| {
             Head::read(reply).map_err(|malformed| link.lose_for(malformed))
         };
         if let RequestOutcome::Failed { fault, .. } = read(&mut self.link, reply)?.outcome {
-            return Err(BringUp::Fault(fault));
+            return Err(RestartError::Fault(fault));
         }
         self.link.ask(request, reply)?;
         Ok(read(&mut self.link, reply)?)
@@ -178,8 +178,8 @@ impl<H: Host> Hosted<H> {
         if self.lost.is_some() {
             return;
         }
-        let (slot, link) = (self.claim.slot(), &mut self.link);
-        let leave = || link.take_leave(farewell, reply);
+        let (slot, link) = (self.guard.slot(), &mut self.link);
+        let leave = || link.send_last(farewell, reply);
         if let Err(loss) = slot.during(Activity::OwnProcess, leave) {
             tracing::warn!(
                 target: "gyrator",
@@ -192,12 +192,12 @@ impl<H: Host> Hosted<H> {
 }
 
 /// Why a new worker is not where the old one was.
-enum BringUp {
+enum RestartError {
     Lost(Box<Loss>),
     Fault(Box<UnitFault>),
 }
 
-impl From<Box<Loss>> for BringUp {
+impl From<Box<Loss>> for RestartError {
     fn from(loss: Box<Loss>) -> Self {
         Self::Lost(loss)
     }

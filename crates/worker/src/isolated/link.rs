@@ -47,7 +47,7 @@ pub trait Link: Send {
     ///
     /// # Errors
     /// If the process is lost.
-    fn take_leave(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>>;
+    fn send_last(&mut self, request: &Request, reply: &mut Vec<u8>) -> Result<(), Box<Loss>>;
 
     /// Gives the process up, because its reply makes no sense.
     fn lose_for(&mut self, malformed: Malformed) -> Box<Loss>;

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::bench::Bench;
 
 /// Longest time that a run may take on a busy machine; those of the studies take a second.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Ends the study where SIGHUP is ignored, as by `nohup`: runs would rightly ignore it as well.
 fn require_hangup() {
@@ -70,7 +70,7 @@ fn end(bench: &Bench, mut child: Child) -> Ended {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if begin.elapsed() > PATIENCE && !has_hung {
+        if begin.elapsed() > TIMEOUT && !has_hung {
             has_hung = true;
             for process in processes(bench) {
                 send("-KILL", process);
@@ -100,7 +100,7 @@ fn lasting_processes(bench: &Bench) -> Vec<u32> {
         if found.is_empty() {
             return found;
         }
-        if begin.elapsed() > PATIENCE {
+        if begin.elapsed() > TIMEOUT {
             found.iter().for_each(|process| send("-KILL", *process));
             return found;
         }

@@ -11,12 +11,14 @@ use gyrator_h_infinity::{Compensator, Smoother};
 use super::super::{OrderChange, Sample};
 use crate::state_stream::{StateStream, Stored};
 
+// The numbers are choices.
+
 /// Part of the average that an exchange keeps: it looks back on about ten of them.
 const MEMORY: f64 = 0.9;
 /// Squared error of a better order over that of the one in use, at most: 0.7 of its error.
 const BETTER: f64 = 0.5;
 /// Exchanges in a row at which one order has to be the best of all.
-const PATIENCE: u32 = 10;
+const FEWEST_EXCHANGES: u32 = 10;
 /// Changes that are kept for the report.
 const KEPT_CHANGES: usize = 8;
 
@@ -35,7 +37,7 @@ pub(super) struct WeightOrders {
     sum: f64,
     /// The best order of the last exchanges, if it is another one, and how many they are.
     rival: usize,
-    patience: u32,
+    exchanges: u32,
     changes: [OrderChange; KEPT_CHANGES],
     changed: usize,
 }
@@ -72,7 +74,7 @@ impl WeightOrders {
             part: None,
             sum: 0.0,
             rival: 0,
-            patience: 0,
+            exchanges: 0,
             changes: [OrderChange::default(); KEPT_CHANGES],
             changed: 0,
         }
@@ -94,7 +96,7 @@ impl WeightOrders {
 
     pub(super) fn rest_at(&mut self, value: f64) {
         self.part = None;
-        self.patience = 0;
+        self.exchanges = 0;
         for track in &mut self.tracks {
             track.compensator.rest_at(value);
             track.error = 0.0;
@@ -146,12 +148,12 @@ impl WeightOrders {
             .map_or(self.chosen, |(best, _)| best);
         let is_better = self.tracks[best].error < BETTER * self.tracks[self.chosen].error;
         if best == self.chosen || !is_better {
-            self.patience = 0;
+            self.exchanges = 0;
             return;
         }
-        let is_same = self.patience > 0 && best == self.rival;
-        (self.rival, self.patience) = (best, if is_same { self.patience + 1 } else { 1 });
-        if self.patience < PATIENCE {
+        let is_same = self.exchanges > 0 && best == self.rival;
+        (self.rival, self.exchanges) = (best, if is_same { self.exchanges + 1 } else { 1 });
+        if self.exchanges < FEWEST_EXCHANGES {
             return;
         }
         if self.changed == KEPT_CHANGES {
@@ -165,7 +167,7 @@ impl WeightOrders {
         };
         self.changed += 1;
         self.chosen = best;
-        self.patience = 0;
+        self.exchanges = 0;
     }
 }
 
@@ -195,7 +197,7 @@ impl Stored for WeightOrders {
             part,
             sum,
             rival,
-            patience,
+            exchanges,
             changes,
             changed,
         } = self;
@@ -216,7 +218,7 @@ impl Stored for WeightOrders {
             stream.keep(part);
             stream.keep(sum);
             stream.below(rival, orders);
-            stream.keep(patience);
+            stream.keep(exchanges);
             stream.keep(changes);
             stream.below(changed, KEPT_CHANGES + 1);
         }
