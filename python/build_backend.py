@@ -45,7 +45,7 @@ def build_program():
     program = (release / "gyrator").read_bytes()
     library = (release / "deps" / "libgyrator_packed_fmu_library.so").read_bytes()
     if not library or program.count(library) != 1:
-        raise RuntimeError(f"the library of packed FMUs in {release / 'deps'} is not that of {release / 'gyrator'}: build the program anew")
+        raise RuntimeError(f"the library of packed FMUs in {release / 'deps'} is not that of {release / 'gyrator'}: build the program again")
     folder = HERE / "gyrator" / "bin"
     folder.mkdir(exist_ok=True)
     (folder / "gyrator").write_bytes(program.replace(library, bytes(len(library))))

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let profile = output.ancestors().nth(3).ok_or("OUT_DIR is too short")?;
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = profile.join(format!("deps/{prefix}gyrator_packed_fmu_library{suffix}"));
-    // `cargo check` makes no libraries, and wants a file all the same.
+    // `cargo check` makes no libraries, and wants a file anyway.
     if let Err(error) = File::create_new(&library)
         && error.kind() != ErrorKind::AlreadyExists
     {

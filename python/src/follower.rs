@@ -32,7 +32,7 @@ struct Rows {
     columns: Vec<Growing>,
     /// Bytes of a row, in a file of doubles.
     row: Option<usize>,
-    /// The file is not what it was: it is read anew in the end.
+    /// The file is not what it was: it is read again in the end.
     is_changed: bool,
 }
 

@@ -79,7 +79,7 @@ pub(crate) fn items(mapping: &Bound<'_, PyMapping>) -> PyResult<Vec<(String, Val
 
 /// A number for a real variable.
 pub(crate) fn real(value: &Bound<'_, PyAny>) -> PyResult<f64> {
-    // What is written in loops.
+    // The usual type of values that are written in loops.
     if let Ok(number) = value.cast_exact::<PyFloat>() {
         return Ok(number.value());
     }

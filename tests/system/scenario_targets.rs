@@ -184,12 +184,12 @@ fn actions_that_make_no_values_of_a_type_are_refused() {
         (
             "sink.integer_in",
             "{ name = 'override', value = 0.5 }",
-            "which is no Integer of 32 bits",
+            "which is not an Integer of 32 bits",
         ),
         (
             "sink.integer_in",
             "{ name = 'override', value = 3e9 }",
-            "which is no Integer of 32 bits",
+            "which is not an Integer of 32 bits",
         ),
         (
             "sink.boolean_in",
@@ -214,7 +214,7 @@ fn actions_that_make_no_values_of_a_type_are_refused() {
         (
             "sink.colour_in",
             "'drop-out'",
-            "makes `sink.colour_in` 0, which is no item of its type",
+            "makes `sink.colour_in` 0, which is not an item of its type",
         ),
         (
             "sink.real_in",
@@ -251,7 +251,8 @@ fn a_product_that_is_no_integer_any_more_ends_the_run() {
         }
         assert!(run.time() < 2.0, "it goes on");
     };
-    let words = "the scenario makes `sink.integer_in` 3000000000, which is no Integer of 32 bits";
+    let words =
+        "the scenario makes `sink.integer_in` 3000000000, which is not an Integer of 32 bits";
     assert!(error.contains(words), "{error}");
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the command line as it is shipped, which nothing compiles anew where `cargo build --release` has built it; where it is.
+/// Builds the command line as it is shipped, which nothing compiles again where `cargo build --release` has built it; where it is.
 pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
     build(root, target, &["--release"])?;
     Ok(target.join("release/gyrator"))
@@ -30,7 +30,7 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
 }
 
 /// Whether Cargo has set a variable for the package whose program it runs, this one. A build script that looks at such variables, as that of
-/// `ring`, would run anew, and all that depends on it be compiled anew.
+/// `ring`, would run again, and all that depends on it be compiled again.
 fn describes_this_package(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")

@@ -47,7 +47,7 @@ const ROUNDING: f64 = 1e-9;
 /// Why there is no error of a signal that diverges.
 const ENDLESS: &str = "it grows without end, and less at half the macro-step";
 
-/// The part of a run that a window of the running maximum has at least.
+/// Windows of the running maximum have at least one part in so many of a run: a choice.
 const LEAST_WINDOW: usize = 50;
 
 /// The macro-steps of the two companions.

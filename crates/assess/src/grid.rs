@@ -4,7 +4,7 @@ use gyrator_record::is_same_time;
 
 use crate::error_bars::{Levels, Results};
 
-/// Fewest common points that show an order.
+/// Fewest common points that show an order: a choice.
 const FEWEST_POINTS: usize = 8;
 
 /// Rows of the three runs at equal times.

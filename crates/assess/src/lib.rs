@@ -1,4 +1,4 @@
-//! Judges runs: how far a result can be trusted.
+//! Judges runs: estimates errors of a result, and checks requirements on it.
 //!
 //! [`assess`] estimates the error of every signal of a run from two companions, runs of the same system
 //! [at other macro-steps](at_other_step), and [`verdict`] puts them into one word. [`Checks`] are requirements on signals, energies and the verdict of a run, which

@@ -96,7 +96,7 @@ pub extern "C" fn gyrator_run_until(
 ) -> GyratorCode {
     guard(|| {
         if time.is_nan() {
-            return Err(Refusal::usage("a time is wanted, and NaN is none"));
+            return Err(Refusal::usage("the time is NaN"));
         }
         let more = lock(run)?.run.run_until(time)?;
         goes_on.into_iter().for_each(|place| *place = more);

@@ -22,11 +22,10 @@ const SHOWN: usize = 20;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct CheckOptions {
-    /// Check signals, energies and verdict while it runs: the checks of this file; one that does not hold ends the
-    /// program with exit code 6
+    /// Check signals, energies and verdict during the run with the checks of this file; exit code 6 if one fails
     #[arg(long, value_name = "FILE.toml", conflicts_with = "initialize_only")]
     check: Option<PathBuf>,
-    /// Write what was found of the checks as JUnit, for build servers; also where the run fails
+    /// Write the results of the checks as JUnit XML, for build servers, even if the run fails
     #[arg(long, value_name = "FILE.xml", requires = "check")]
     junit: Option<PathBuf>,
 }
@@ -73,7 +72,7 @@ impl CheckOptions {
         let text = junit::report(&system.display().to_string(), findings, trouble);
         let written = text.and_then(|text| {
             surroundings::in_own(|| match path.is_file() && !junit::is_report(path) {
-                true => Err(std::io::Error::other("the file is no JUnit report")),
+                true => Err(std::io::Error::other("the file is not a JUnit report")),
                 false => screen::file(path, &text),
             })
         });

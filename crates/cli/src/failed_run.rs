@@ -23,9 +23,9 @@ pub(crate) fn failed(
         (Some((rows, file)), None) if failure.exit == Exit::Crashed => {
             failure.add(&format!("; {rows} kept in {file}"))
         }
-        (Some((rows, file)), None) => failure.detail(format!(
-            "what was recorded until then is kept: {rows} in {file}"
-        )),
+        (Some((rows, file)), None) => {
+            failure.detail(format!("the rows until then are kept: {rows} in {file}"))
+        }
         (None, None) => failure,
     };
     match not_written {

@@ -17,7 +17,7 @@ use crate::input_kind::{self, Refusal, Wanted};
 use crate::screen;
 
 /// Advice where a call did not return in time.
-pub(crate) const MORE_TIME: &str = "give it more time with --timeout SECONDS, 0 for no end";
+pub(crate) const MORE_TIME: &str = "give it more time with --timeout SECONDS, 0 for no limit";
 
 /// Problems shown of one file; the rest is counted.
 const SHOWN: usize = 25;

@@ -13,15 +13,15 @@ use crate::screen;
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Nothing
+    /// None
     Off,
     /// Errors of FMUs
     Error,
     /// Also warnings
     Warn,
-    /// All that FMUs log; asks them to log more than they must
+    /// All log lines; the FMUs are asked to log more than they must
     Info,
-    /// Also what is of use in finding errors of gyrator
+    /// Also messages for finding errors of gyrator itself
     Debug,
 }
 
@@ -51,7 +51,7 @@ impl<S: Subscriber> Layer<S> for Lines {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut parts = Parts::default();
         event.record(&mut parts);
-        // An FMU that calls something an error may go on all the same.
+        // An FMU that calls something an error may go on anyway.
         let is_fmu = event.metadata().target() == "fmu" && parts.category != "gyrator";
         let says = if is_fmu { "the FMU says: " } else { "" };
         let line = parts.line(*event.metadata().level());

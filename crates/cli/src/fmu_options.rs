@@ -11,23 +11,23 @@ use gyrator_system::{Spanned, SystemFile};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "FMUs")]
 pub(crate) struct FmuOptions {
-    /// Directory where shared libraries that FMUs need are looked for first [repeatable]
+    /// Directory that is searched first for shared libraries that FMUs need [repeatable]
     #[arg(long, value_name = "DIRECTORY", value_parser = PathBufValueParser::new().try_map(directory))]
     library_path: Vec<PathBuf>,
-    /// Shared library to load before those of the FMUs, for all of them to use [repeatable]
+    /// Shared library to load before those of the FMUs, for use by all of them [repeatable]
     #[arg(long, value_name = "NAME")]
     preload: Vec<String>,
-    /// Keep unpacked FMUs for later runs, which then start faster; without DIRECTORY in the user's
-    /// directory for such files. FMUs cannot write to their resources there
+    /// Keep unpacked FMUs, so that later runs start faster, in DIRECTORY or the user's cache; FMUs cannot write to
+    /// their resources there
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
     cache: Option<PathBuf>,
-    /// Compile the C sources of FMUs that have no library for this machine, with the compiler that the
-    /// environment variable CC names, or cc, and the options in CFLAGS; implies --cache
+    /// Compile the C sources of FMUs that have no library for this machine, with the compiler in the environment
+    /// variable CC (else cc) and the options in CFLAGS; implies --cache
     #[arg(long)]
     compile: bool,
-    /// Unpack FMUs that cost more: entries, total-size, description-size, ratio, ratio-from, depth,
-    /// free-space; sizes may end in KiB, MiB, GiB [repeatable]
+    /// Change a limit for unpacking FMUs: entries, total-size, description-size, ratio, ratio-from, depth, free-space;
+    /// sizes may end in KiB, MiB, GiB [repeatable]
     #[arg(long, value_name = "NAME=NUMBER", value_parser = limit)]
     unpack_limit: Vec<(LimitField, u64)>,
 }
@@ -36,8 +36,7 @@ pub(crate) struct FmuOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Experiment")]
 pub(crate) struct HalvingOptions {
-    /// How often a step that an FMU discards is halved and tried again, for FMUs that save their
-    /// state
+    /// Most halvings of a step that an FMU discards, before the run ends; for FMUs that can save their state
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=16))]
     #[arg(allow_negative_numbers = true)]
     step_halvings: Option<u32>,
@@ -142,7 +141,7 @@ fn limit(text: &str) -> Result<(LimitField, u64), String> {
     let digits: u64 = digits
         .trim()
         .parse()
-        .map_err(|_| format!("{number} is no whole number"))?;
+        .map_err(|_| format!("{number} is not a whole number"))?;
     let number = digits
         .checked_mul(1 << power)
         .ok_or_else(|| format!("{number} is too large"))?;

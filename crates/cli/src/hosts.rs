@@ -15,7 +15,7 @@ use gyrator_worker::isolated::Isolation;
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct HostOptions {
     /// Certificates and token for components on other machines whose host names none: the folder `client` that
-    /// `gyrator serve --init` has made
+    /// `gyrator serve --init` made
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) host_access: Option<PathBuf>,

@@ -49,7 +49,7 @@ pub(crate) enum Kind {
     StudyTable,
     /// JSON.
     Json,
-    /// XML with another outermost element.
+    /// XML with another root element.
     Xml(String),
     /// A shared library or a program.
     Library,
@@ -357,7 +357,7 @@ impl fmt::Display for Kind {
             Self::Table => "a table of values by time",
             Self::StudyTable => "the table of a study",
             Self::Json => "JSON",
-            Self::Xml(root) => return write!(f, "XML with the outermost element `{root}`"),
+            Self::Xml(root) => return write!(f, "XML with the root element `{root}`"),
             Self::Library => "a shared library or a program",
             Self::Archive => return write!(f, "an archive without {FMU} or {SSP}"),
             Self::TwoSystems => "a folder with two systems",

@@ -54,7 +54,7 @@ impl Interrupt {
         interrupt
     }
 
-    /// True once the run shall end.
+    /// True once the run is to end.
     pub(crate) fn requested(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.requested)
     }

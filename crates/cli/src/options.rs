@@ -39,19 +39,19 @@ pub(crate) struct ExperimentOptions {
     #[arg(long, short = 'e', visible_alias = "end-time", value_name = "SECONDS", value_parser = finite)]
     #[arg(allow_negative_numbers = true)]
     stop_time: Option<f64>,
-    /// How long to simulate, instead of a stop time
+    /// Duration of the simulation, instead of a stop time
     #[arg(long, short = 'd', value_name = "SECONDS", value_parser = positive, conflicts_with = "stop_time")]
     #[arg(allow_negative_numbers = true)]
     duration: Option<f64>,
-    /// Macro-step: how often values are exchanged
+    /// Macro-step: the interval at which values are exchanged
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     step_size: Option<f64>,
-    /// Relative tolerance for FMUs with a solver of their own
+    /// Relative tolerance for FMUs that have their own solver
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     tolerance: Option<f64>,
-    /// Act on variables at given times, as faults do: the actions of this file
+    /// Apply the actions of this file to variables at given times, for example as faults
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
 }
@@ -86,7 +86,7 @@ impl ExperimentOptions {
 
 // How values are exchanged, in place of what the system file says.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Coupling, in place of what the system file says")]
+#[command(next_help_heading = "Coupling, in place of the system file's")]
 pub(crate) struct CouplingOptions {
     /// Method, with its default parameters
     #[arg(long, value_name = "NAME", value_parser = words(METHODS, &[]))]
@@ -154,28 +154,28 @@ impl ErrorBarOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Results")]
 pub(crate) struct ResultOptions {
-    /// Write the results, as CSV, Parquet or Arrow IPC by the ending of the name (.csv, .parquet, .arrow); - is the
+    /// Write the results as CSV, Parquet or Arrow IPC, as the file extension says (.csv, .parquet, .arrow); - is the
     /// standard output, as CSV
     #[arg(long, short = 'o', value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
-    /// Write every n-th communication point only, n being nearest to this interval
+    /// Write only every n-th communication point, with the n that is nearest to this interval
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "output_file")]
     #[arg(allow_negative_numbers = true)]
     pub(crate) output_interval: Option<f64>,
-    /// Write the variables of this name, in place of all outputs: also inputs and local variables, and
-    /// parameters, once; * and ? stand for any text and any character [repeatable]
+    /// Write the variables of this name instead of all outputs; inputs and local variables are possible, and
+    /// parameters, which are written once; * and ? stand for any text and any character [repeatable]
     #[arg(long, value_name = "NAME")]
     pub(crate) output_variable: Vec<String>,
     /// End after Initialization Mode, and show the values of the variables there
     #[arg(long)]
     pub(crate) initialize_only: bool,
-    /// Write what the run did, for programs
+    /// Write the summary of the run as JSON
     #[arg(long, value_name = "FILE.json")]
     pub(crate) summary: Option<PathBuf>,
     /// Draw the recorded variables that move, and the bonds, when the run has ended
     #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
     pub(crate) plot: Option<PathBuf>,
-    /// Write what the run did and its signals as one page, which opens offline
+    /// Write the report of the run with its signals: one HTML page that opens offline
     #[arg(long, value_name = "FILE.html", value_parser = picture::html)]
     pub(crate) report: Option<PathBuf>,
 }
@@ -203,7 +203,9 @@ impl ResultOptions {
         if is_shown || is_assessed || self.output_variable.is_empty() {
             return Ok(());
         }
-        let failure = Failure::usage("--output-variable chooses what is written, and nothing is");
+        let failure = Failure::usage(
+            "--output-variable selects the variables to write, but nothing is written",
+        );
         Err(failure.help("pass --output-file, --plot, --report or --initialize-only"))
     }
 
@@ -238,23 +240,23 @@ pub(crate) struct CallRecordingOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Run in this process: a crash of an FMU then ends the program without a word [Linux]
+    /// Run in this process, where a crash of an FMU ends the program without a message [Linux]
     #[arg(long)]
     pub(crate) no_supervisor: bool,
-    /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
+    /// Longest time that a call of an FMU may take; 0: no limit [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     pub(crate) timeout: f64,
-    /// Give components processes of their own, for a crash of one to be survived by the others: the
-    /// named ones, or all [repeatable] [Linux]
+    /// Run each of these components, or all, in its own process, so that the others survive its crash [repeatable]
+    /// [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     pub(crate) isolate: Option<Vec<String>>,
     /// Certificates and token for components on other machines whose host names none: the folder `client` that
-    /// `gyrator serve --init` has made
+    /// `gyrator serve --init` made
     #[cfg(feature = "remote")]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) host_access: Option<PathBuf>,
-    /// Most memory that the run may use; an FMU that needs more ends it [Linux]
+    /// Limit of the run's memory; an FMU that needs more ends the run [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     #[arg(allow_negative_numbers = true)]
     pub(crate) memory_limit: Option<u64>,
@@ -265,7 +267,7 @@ pub(crate) struct ExecutionOptions {
     /// Pass NaN and infinite values on, instead of ending the run
     #[arg(long)]
     pub(crate) no_nan_check: bool,
-    /// Which log lines of FMUs are shown
+    /// Log lines of FMUs to show
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]
     pub(crate) log_level: LogLevel,
 }
@@ -402,7 +404,9 @@ fn words<K: EntryKind + ?Sized>(
 }
 
 pub(crate) fn finite(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| "this is no number".to_owned())?;
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "this is not a number".to_owned())?;
     if number.is_finite() {
         Ok(number)
     } else {

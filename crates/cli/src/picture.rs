@@ -14,10 +14,10 @@ use crate::screen;
 // Options of the verbs that draw.
 #[derive(Debug, Args)]
 pub(crate) struct PictureOptions {
-    /// Write the picture here, as SVG [default: show it in the terminal]
+    /// Write the picture as SVG [default: show it in the terminal]
     #[arg(long, short = 'o', value_name = "FILE.svg", value_parser = svg)]
     output_file: Option<PathBuf>,
-    /// Show the picture in the terminal, also where it is written to a file
+    /// Show the picture in the terminal even if it is written to a file
     #[arg(long)]
     preview: bool,
 }

@@ -23,7 +23,7 @@ const BEFORE_STEPPING: [&str; 2] = ["load", "initialize"];
 // Whether the time of the run is measured.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProfileOptions {
-    /// Show where the time of stepping goes, by component and operation; with FILE, also write single events as a trace
+    /// Show the time that stepping takes, by component and operation; with FILE, also write single events as a trace
     /// for Perfetto or chrome://tracing
     #[arg(long, value_name = "FILE.json", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "", value_parser = trace_file, help_heading = "Results")]

@@ -17,16 +17,16 @@ use crate::numbers::{duration, short};
 use crate::screen;
 
 /// Shorter runs show nothing.
-const PATIENCE: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_secs(1);
 
 /// Where the progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ProgressMode {
-    /// Nowhere
+    /// None
     Never,
-    /// As a bar, on a terminal
+    /// A bar, on a terminal
     Auto,
-    /// As lines of JSON on the standard error
+    /// Lines of JSON on the standard error
     Json,
 }
 
@@ -34,10 +34,10 @@ pub enum ProgressMode {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ShowOptions {
-    /// Where the progress of a long run is shown
+    /// Display of the progress of a long run
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
     progress: ProgressMode,
-    /// Show neither progress nor closing lines; warnings and errors stay
+    /// Show only warnings and errors, neither progress nor closing lines
     #[arg(long, short = 'q', conflicts_with = "progress")]
     quiet: bool,
 }
@@ -94,7 +94,7 @@ impl Progress {
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
             let begin = Instant::now();
-            let mut wait = PATIENCE;
+            let mut wait = DELAY;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let taken = shown
                     .point
@@ -124,7 +124,7 @@ impl Progress {
 
     /// The observer that moves the display.
     pub(crate) fn observer(&self) -> impl Observer + use<> {
-        Needle(Arc::clone(&self.gauge))
+        ProgressObserver(Arc::clone(&self.gauge))
     }
 }
 
@@ -137,9 +137,9 @@ impl Drop for Progress {
     }
 }
 
-struct Needle(Arc<Gauge>);
+struct ProgressObserver(Arc<Gauge>);
 
-impl Observer for Needle {
+impl Observer for ProgressObserver {
     fn activity(&self) -> &'static str {
         "progress"
     }

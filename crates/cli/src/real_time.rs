@@ -11,7 +11,7 @@ use crate::options::positive;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Real time")]
 pub(crate) struct RealTimeOptions {
-    /// Hold each communication point until its time on the clock has come, at FACTOR simulated seconds a second
+    /// Keep step with the clock, at FACTOR simulated seconds per second: each communication point waits for its time
     /// [default: 1]
     #[arg(long, value_name = "FACTOR", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "1", value_parser = positive)]
@@ -26,7 +26,7 @@ pub(crate) struct RealTimeOptions {
         requires = "real_time"
     )]
     overruns: OverrunPolicy,
-    /// CPU that the thread runs on, and no other [Linux]
+    /// Only CPU on which the thread runs [Linux]
     #[arg(long, value_name = "NUMBER", requires = "real_time")]
     cpu: Option<usize>,
     /// Priority of the thread under SCHED_FIFO, 1 to 99

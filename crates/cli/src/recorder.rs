@@ -45,7 +45,7 @@ struct Shared {
 }
 
 impl ResultFile {
-    /// Creates the file, in the form that the ending of its name asks for. `is_queued`: a thread of its own writes the
+    /// Creates the file, in the form that its file extension selects. `is_queued`: a thread of its own writes the
     /// rows.
     pub(crate) fn create(path: &Path, is_queued: bool) -> Result<Self, RecordError> {
         let mut sink = surroundings::in_own(|| ResultOutput::sink(path))?;

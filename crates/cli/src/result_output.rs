@@ -18,7 +18,7 @@ pub(crate) enum ResultOutput {
 }
 
 impl ResultOutput {
-    /// Creates the file in the form that the ending of its name asks for; `-` is the standard
+    /// Creates the file in the form that its file extension selects; `-` is the standard
     /// output.
     pub(crate) fn sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
         let keep = |worker: &Worker, file: File, name: &str| match worker.keep(&file, name) {

@@ -24,14 +24,15 @@ use crate::overwriting::Named;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Saved states")]
 pub(crate) struct StateOptions {
-    /// Write the state of the run here, from which `--resume` goes on; FMUs have to be able to give theirs
+    /// Save the state of the run in this file, from which `--resume` continues; all FMUs must be able to serialize
+    /// theirs
     #[arg(long, value_name = "FILE", conflicts_with = "initialize_only")]
     save_state: Option<PathBuf>,
     /// Simulated time of the saved state, a communication point [default: the end]
     #[arg(long, value_name = "SECONDS", value_parser = finite, requires = "save_state")]
     #[arg(allow_negative_numbers = true)]
     at: Option<f64>,
-    /// Go on from the state in this file, which `--save-state` has written for the same system
+    /// Continue from the state in this file, which `--save-state` wrote for the same system
     #[arg(long, value_name = "FILE", conflicts_with_all = ["initialize_only", "error_bars"])]
     resume: Option<PathBuf>,
 }
@@ -270,7 +271,7 @@ fn is_at(graph: &Graph, one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * graph.macro_step()
 }
 
-/// Refuses a time that is no communication point of the run, as far as that is known before its first step.
+/// Refuses a time that is not a communication point of the run, as far as that is known before its first step.
 fn check_time(
     time: f64,
     is_given: bool,
@@ -299,11 +300,12 @@ fn check_time(
     let (below, above) = (short(below), short(above));
     if is_given {
         let text = format!(
-            "--at {time} is no communication point: those beside it are {below} s and {above} s"
+            "--at {time} is not a communication point: those beside it are {below} s and {above} s"
         );
         return Err(Failure::usage(text).help("pass one of them"));
     }
-    let text =
-        format!("the stop time {time} s is no communication point, and its state cannot be saved");
+    let text = format!(
+        "the stop time {time} s is not a communication point, and its state cannot be saved"
+    );
     Err(Failure::usage(text).help(format!("pass --at {below}, or the stop time {above} s")))
 }

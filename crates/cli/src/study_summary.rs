@@ -108,7 +108,7 @@ impl<'a> StudySummary<'a> {
             Some(table) => writeln!(text, "{}: {rows}{kept}", table.display()),
             None => writeln!(
                 text,
-                "{} of {rows} finished{kept}; run the same command again to go on",
+                "{} of {rows} finished{kept}; run the same command again to continue",
                 self.finished
             ),
         };
@@ -179,7 +179,7 @@ pub(crate) fn without_runs(tally: &Tally, rows: usize) -> Option<Failure> {
         return None;
     }
     let (group, exit) = groups.into_iter().min_by_key(|(group, _)| group.first)?;
-    let text = format!("none of the runs could begin: {}", group.message);
+    let text = format!("none of the runs could start: {}", group.message);
     Some(Failure::new(exit, Message::error(text)))
 }
 

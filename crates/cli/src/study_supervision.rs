@@ -177,6 +177,6 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
 
 fn failure(death: &Death) -> Failure {
     let failure = Failure::of(Exit::after(&death.cause), &death)
-        .detail("finished rows are kept; run the same command again to go on");
+        .detail("finished rows are kept; run the same command again to continue");
     failure.advised(advice(&death.cause))
 }

@@ -17,13 +17,13 @@ pub(crate) fn remove_earlier(path: &Path) {
     }
 }
 
-/// As [`remove_earlier`], and refuses a file that is no summary.
+/// As [`remove_earlier`], and refuses a file that is not a summary.
 ///
 /// # Errors
 /// A wrong use of the command.
 pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
     if path.is_file() && !is_summary(path) {
-        let text = format!("--summary {} is no summary", path.display());
+        let text = format!("--summary {} is not a summary", path.display());
         return Err(Failure::usage(text).help("write to another file"));
     }
     remove_earlier(path);
@@ -33,13 +33,13 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
 /// Writes a summary for programs: the whole file at once, in place of another summary only.
 ///
 /// # Errors
-/// A file that cannot be written, or that is no summary.
+/// A file that cannot be written, or that is not a summary.
 pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     let write = || {
         let text = screen::json(summary)?;
         surroundings::in_own(|| {
             if path.is_file() && !is_summary(path) {
-                return Err(io::Error::other("the file is no summary"));
+                return Err(io::Error::other("the file is not a summary"));
             }
             screen::file(path, &text)
         })

@@ -14,16 +14,16 @@ use crate::input_kind::{self, Kind, Wanted};
 // Options with which a system is opened.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SystemOptions {
-    /// Apply this parameter set of an SSP, and no other than the named ones [repeatable] [default: all
-    /// that the system binds]
+    /// Apply only the parameter sets of an SSP that this option names [repeatable] [default: all that the system
+    /// binds]
     #[arg(long, value_name = "NAME", help_heading = "Experiment")]
     parameter_set: Vec<String>,
-    /// Read the description NAME.ssd of an SSP in place of SystemStructure.ssd
+    /// Read NAME.ssd of an SSP instead of SystemStructure.ssd
     #[arg(long, value_name = "NAME", help_heading = "Experiment")]
     variant: Option<String>,
 }
 
-/// Reads a system in the format that its content has; by the ending of its name where that is not known.
+/// Reads a system in the format that its content has; by its file extension where that is not known.
 pub(crate) fn read(
     path: &Path,
     options: &SystemOptions,

@@ -15,7 +15,7 @@ const GREATEST_ORDER: f64 = 4.0;
 const USUAL_ORDER: f64 = 1.0;
 /// Macro-steps for a wanted error over the one that was looked at, at most: further away nothing is known.
 const FURTHEST: f64 = 64.0;
-/// A signal whose root of the mean square is below this part of the largest signal of the system is at rest.
+/// A signal whose RMS value is below this part of that of the system's largest signal is at rest. A choice.
 const AT_REST: f64 = 1e-12;
 
 /// The error of one signal.

@@ -12,7 +12,8 @@ use crate::probe::{Course, ProbeFailure, Prober, Pulse};
 /// Height of the pulse over the size of the signal: less than what makes a system nonlinear, more than the tolerance of
 /// the solvers of most FMUs.
 const HEIGHT: f64 = 1e-3;
-/// Communication points before the pulse, and after it until the pasts of extrapolations are full again.
+/// Communication points before the pulse, and after it until the pasts of extrapolations, of three values, are full
+/// again.
 const BEFORE: usize = 2;
 const AFTER: usize = 3;
 

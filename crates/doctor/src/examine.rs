@@ -18,6 +18,9 @@ use crate::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 
+// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
+// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+
 /// Macro-steps of the runs that are compared, times those of the slowest component.
 const POINTS: usize = 36;
 /// Fewest points, and the part of all steps that runs at H, H/2 and H/4 take, seven points of H each.

@@ -13,14 +13,15 @@ use crate::disturbance::Wiring;
 use crate::probe::{Course, ExamineError, ProbeFailure, Prober, Pulse};
 use gyrator_system::{Port, SystemFile};
 
-/// Points of the impulse responses, and frequencies from nothing to half the rate of the exchange.
+/// Points of the impulse responses, and frequencies from 0 to half the rate of the exchange: choices.
 const POINTS: usize = 48;
 const FREQUENCIES: usize = 64;
 /// Inputs of a system whose gains are looked at, at most: each needs a run.
 const MOST_INPUTS: usize = 8;
 /// A unit that still answers so much of its largest answer at the last point keeps energy: its gain at a resonance has no bound.
 const LASTING: f64 = 0.2;
-/// Height of the pulses over the sizes of the signals.
+/// Height of the pulses over the sizes of the signals: a choice, as that of a [disturbance](crate::disturbance), but
+/// with frozen inputs the units alone have to stay linear.
 const HEIGHT: f64 = 1e-2;
 
 /// The gain of the open loop over all frequencies.

@@ -6,6 +6,9 @@
 
 use nalgebra::{Complex, DMatrix, DVector};
 
+// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
+// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+
 /// Rows that the delayed samples have at least, where there are samples enough: of few signals, delays tell the states.
 const ROWS: usize = 40;
 /// Singular values below this part of the largest are rounding, whose root of 1.5e-8 is in them, and what solvers of FMUs leave.

@@ -27,7 +27,7 @@ pub trait StartRuns {
         self.start(system)
     }
 
-    /// A unit has failed fatally: the libraries of its FMU are to be loaded anew (FMI 2.0.5, section 2.1.3).
+    /// A unit has failed fatally: the libraries of its FMU are to be loaded again (FMI 2.0.5, section 2.1.3).
     fn renew(&mut self) {}
 }
 

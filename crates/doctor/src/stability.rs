@@ -11,6 +11,9 @@ use crate::disturbance::{Response, Wiring, response};
 use crate::modes::Modes;
 use crate::probe::{ProbeFailure, Prober};
 
+// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
+// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+
 /// Growth of a disturbance over the run at which its coupling is no longer stable: a choice.
 const GROWTH: f64 = 10.0;
 /// Macro-steps of a run without a stop time.
@@ -271,7 +274,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         }
         let [(one, slow), (other, fast)] = [self.rates[0], self.rates[1]];
         let (slow, fast) = (slow.max(0.0), fast.max(0.0));
-        // What grows faster in smaller macro-steps, or by much in each, is the coupling's own.
+        // Growth that is faster in smaller macro-steps, or large in each, comes from the coupling.
         let is_converging = slow <= RISING * fast && slow * one * self.step < GREATEST_IN_A_STEP;
         if !is_converging {
             return Ok(0.0);

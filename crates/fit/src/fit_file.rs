@@ -156,7 +156,7 @@ fn parameters(root: &mut Section<'_>, reader: &mut Reader) -> Vec<Parameter> {
     if table.is_empty() {
         reader.error(
             "no-parameters",
-            "there is no parameter to look for",
+            "there is no parameter to fit",
             &value.span(),
         );
     }

@@ -17,7 +17,8 @@ use crate::residuals::Measured;
 /// A step of a coordinate for a difference quotient: its error of the second derivative and that of rounding are both far below what
 /// a Gauss-Newton step needs.
 const DIFFERENCE: f64 = 1e-4;
-/// Length of the first step in coordinates, in which one is a change by the value itself, or by a good part of the range.
+/// Length of the first step in coordinates, in which 1 is a change by the value itself, or by a good part of the
+/// range. A choice.
 const FIRST_RADIUS: f64 = 0.5;
 /// Steps in a row that make the sum of squares no smaller, after which there is nothing to be found: the radius is then below 1e-4 of a step.
 const MOST_REJECTED: u32 = 8;

@@ -1,4 +1,4 @@
-//! Calibration: the parameters of a system whose results are nearest to measured ones, in the sense of least squares.
+//! Calibration: fits parameters of a system to measured results by least squares.
 //!
 //! A [`FitFile`] names parameters, with their start values and bounds, and signals. [`fit`] looks for the parameters in rounds of a few runs each,
 //! which are made by a function that it is given. The same rounds are asked for whenever the same values come back.

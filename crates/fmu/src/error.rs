@@ -302,7 +302,9 @@ impl fmt::Display for Status {
             Self::Pending => f.write_str("returned Pending"),
             Self::TimedOut(time) => write!(f, "did not return within {} s", time.as_secs_f64()),
             Self::Interrupted => f.write_str("was interrupted, and did not return"),
-            Self::Unknown(number) => write!(f, "returned {number}, which is no status of FMI 2.0"),
+            Self::Unknown(number) => {
+                write!(f, "returned {number}, which is not a status of FMI 2.0")
+            }
             Self::NotCalled(Refusal::SlaveState) => f.write_str("was not called"),
             Self::NotCalled(Refusal::Capability) => f.write_str("cannot be called"),
             Self::NotCalled(Refusal::Arguments) => f.write_str("was called wrongly"),

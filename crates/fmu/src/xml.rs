@@ -57,7 +57,7 @@ pub struct Document<'t> {
     text: &'t str,
     elements: Vec<Element<'t>>,
     attributes: Vec<Attribute<'t>>,
-    /// Byte offset of the first text outside of the outermost element.
+    /// Byte offset of the first text outside of the root element.
     stray_text: Option<usize>,
 }
 
@@ -79,14 +79,14 @@ impl<'t> Document<'t> {
         let document = Self::parse_leniently(text)?;
         match document.stray_text {
             Some(offset) => {
-                let message = "there is text outside of the outermost element";
+                let message = "there is text outside of the root element";
                 Err(wrong(offset, message))
             }
             None => Ok(document),
         }
     }
 
-    /// Reads a text and passes over text outside of the outermost element, as some exporters leave
+    /// Reads a text and passes over text outside of the root element, as some exporters leave
     /// it behind the end.
     ///
     /// # Errors
@@ -118,7 +118,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The outermost element.
+    /// The root element.
     #[must_use]
     pub const fn root(&self) -> Node {
         Node(0)

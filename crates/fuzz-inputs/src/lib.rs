@@ -44,7 +44,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 thread_local! {
-    /// The file that archives are read from, written anew for each.
+    /// The file that archives are read from, written again for each.
     static FILE: RefCell<Option<NamedTempFile>> = const { RefCell::new(None) };
 }
 
@@ -224,7 +224,7 @@ pub fn checks_toml(bytes: &[u8]) {
 }
 
 /// The files of an SSP: a `SystemStructure.ssd`, then further files, each after a line
-/// `=== NAME`. What is accepted can be written as a system file.
+/// `=== NAME`. A system that is accepted can be written as a system file.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.
@@ -435,7 +435,8 @@ pub fn live_request(bytes: &[u8]) {
     let _ = bytes;
 }
 
-/// The state of a run: the file, and the bytes in it as a run takes them. What a run takes it can go on from.
+/// The state of a run: the file, and the bytes in it as a run takes them. A run can continue from a state that it
+/// accepts.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.

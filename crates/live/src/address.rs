@@ -11,12 +11,12 @@ pub struct Address(pub(crate) SocketAddr);
 pub enum AddressError {
     /// The text is no address.
     #[error(
-        "`{0}` is no address: write a port, an IP address, or both as 127.0.0.1:8080 or [::1]:8080"
+        "`{0}` is not an address: write a port, an IP address, or both as 127.0.0.1:8080 or [::1]:8080"
     )]
     Unreadable(String),
     /// Other machines could reach it.
     #[error(
-        "other machines can reach {0}: who knows the address of the page sees the run and may stop it"
+        "other machines can reach {0}: everyone with the address of the page can see the run and stop it"
     )]
     Remote(IpAddr),
 }

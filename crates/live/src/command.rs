@@ -59,7 +59,7 @@ impl Command {
     /// # Errors
     /// One sentence: JSON that is none of the commands.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(text).map_err(|error| format!("this is no command: {error}"))
+        serde_json::from_slice(text).map_err(|error| format!("this is not a command: {error}"))
     }
 }
 

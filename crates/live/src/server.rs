@@ -20,7 +20,7 @@ use crate::token::Token;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Longest time that the end of the program waits for browsers to read the last events, and for a run to send them.
-const FAREWELL: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Pause after a connection that the operating system could not make: out of descriptors, for example.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -161,7 +161,7 @@ impl Serving {
     /// Waits, for a while, until a run that has ended has sent everything. Whether it has said how it has ended.
     pub fn wait_for_run(&self) -> bool {
         if let Some(run) = self.0.run.get() {
-            run.wait(FAREWELL);
+            run.wait(CLOSE_TIMEOUT);
         }
         self.0.events.has_ended()
     }
@@ -177,7 +177,7 @@ impl Serving {
         shared.is_closed.store(true, Ordering::SeqCst);
         shared.events.close();
         let begin = Instant::now();
-        while self.connections() > 0 && begin.elapsed() < FAREWELL {
+        while self.connections() > 0 && begin.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -328,14 +328,14 @@ fn command(body: &[u8], shared: &Shared) -> Result<(), (u16, String)> {
     let run = shared.run.get();
     let run = run.ok_or_else(|| (409, "there is no run that takes this command".to_owned()))?;
     run.send(&command)
-        .map_err(|_| (409, "the run takes no commands any more".to_owned()))
+        .map_err(|_| (409, "the run no longer accepts commands".to_owned()))
 }
 
 /// Sends events until the browser has gone or the page has ended. A browser that takes nothing for longer than the limit
 /// of time ends it.
 fn send_events(mut stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.write_all(head(200, "text/event-stream", None).as_bytes())?;
-    // After how long a browser tries anew, ms.
+    // After how long a browser tries again, ms.
     stream.write_all(b"retry: 1000\n\n")?;
     let mut reader = shared.events.reader();
     loop {

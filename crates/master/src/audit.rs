@@ -42,7 +42,7 @@ impl CorrectionVerdict {
     /// Share of |W_stale| that may be left by a correction that is called a help. On 300 random oscillators,
     /// half of them damped, no run that was harmed was below it; with 1 in its place, 7 to 12 of 59 were.
     const HELPED: f64 = 0.6;
-    /// A later part in which staleness made less than this share of its energy says nothing.
+    /// A later part in which staleness made less than this share of its energy is not judged. A choice.
     const SILENT: f64 = 1e-3;
 
     /// Judges some of the steps, in which W_stale is known, by it, the energy that is left, and the one that

@@ -158,7 +158,7 @@ fn check_type(
     if kind == VariableType::Enumeration && !described.items.iter().any(|(item, _)| is_item(item)) {
         let items = described.items.iter().map(|(_, name)| name.as_str());
         let items = items.collect::<Vec<_>>().join("`, `");
-        let message = format!("`{word}` makes `{name}` {offset}, which is no item of its type");
+        let message = format!("`{word}` makes `{name}` {offset}, which is not an item of its type");
         return Err(refuse(message).help(format!("override it with one of `{items}`")));
     }
     Ok(())

@@ -1,10 +1,9 @@
 //! An energy-aware co-simulation master.
 //!
 //! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
-//! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped
-//! explicitly, without iteration and without rolling anything back, and a ledger keeps for every
-//! bond the energy that the discrete coupling invents. [Corrections](correction) take it out;
-//! [exchange modes](exchange_mode) avoid it.
+//! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped explicitly, or
+//! [implicitly](method) where they save their states, and a ledger keeps for every bond the energy that the discrete
+//! coupling makes. [Corrections](correction) remove it; [exchange modes](exchange_mode) avoid it.
 //!
 //! A system can be [read from a file](System::from_file) or built in code:
 //!

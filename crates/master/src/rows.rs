@@ -36,7 +36,7 @@ impl Rows {
         }
     }
 
-    /// Begins anew with the outputs before the first macro-step.
+    /// Begins again with the outputs before the first macro-step.
     pub(crate) fn begin(&mut self, outputs: &[f64]) {
         self.steps = 0;
         self.values[..self.width].copy_from_slice(outputs);

@@ -160,7 +160,7 @@ impl Target {
             return Ok(Value::Integer(whole as i32));
         }
         Err(format!(
-            "the output is {value}, which is no Integer of 32 bits"
+            "the output is {value}, which is not an Integer of 32 bits"
         ))
     }
 }
@@ -195,7 +195,7 @@ fn target(
         }
         (VariableType::String, _) | (_, VariableType::String) => misfit("", TABLE),
         (_, VariableType::Real) if rounding.is_none() => Ok(Some(Target::Real)),
-        (_, VariableType::Real) => misfit("", "a Real takes every number; strike `convert`"),
+        (_, VariableType::Real) => misfit("", "a Real takes every number; remove `convert`"),
         (VariableType::Boolean, VariableType::Boolean) if !is_affine && rounding.is_none() => {
             Ok(None)
         }

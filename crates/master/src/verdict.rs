@@ -32,7 +32,8 @@ impl Verdict {
     ];
     /// The relative coupling error below which it is small: what a chart still shows as one curve.
     pub const SMALL: f64 = 0.01;
-    /// The relative coupling error below which it does not dominate the result.
+    /// The relative coupling error below which it does not dominate the result. A choice: ten times
+    /// [`SMALL`](Self::SMALL).
     pub const VISIBLE: f64 = 0.1;
 
     /// The verdict on a coupling error relative to the range of its signal; a relative error that is

@@ -28,7 +28,7 @@ const MOST_MACRO_STEPS: f64 = 1e9;
 /// A coupled system as an instance of an FMU.
 ///
 /// The system is started with the values that were set when Initialization Mode ends; where outputs are read in it,
-/// already then, and anew when a value is set after that.
+/// already then, and again when a value is set after that.
 pub struct PackedSystem {
     guid: String,
     file: SystemFile,
@@ -175,7 +175,7 @@ impl PackedSystem {
             return Ok(Steps::Count(count as u64));
         }
         Err(Fault::Discard(format!(
-            "a communication step of {step} s is no multiple of the macro-step of the system inside, {macro_step} s: step \
+            "a communication step of {step} s is not a multiple of the macro-step of the system inside, {macro_step} s: step \
              by {} s",
             count.max(1.0) * macro_step
         )))

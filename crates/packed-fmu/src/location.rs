@@ -23,7 +23,7 @@ pub(crate) fn folder(location: &str) -> Result<PathBuf, String> {
             path
         }
     };
-    let text = unescaped(path).ok_or_else(|| refused("has an escape that is none"))?;
+    let text = unescaped(path).ok_or_else(|| refused("has an invalid escape"))?;
     // file:///C:/folder
     let is_drive = text.as_bytes().get(2) == Some(&b':') && cfg!(windows);
     Ok(PathBuf::from(if is_drive { &text[1..] } else { &text }))

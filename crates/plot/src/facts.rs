@@ -12,7 +12,7 @@ pub enum BadSummary {
     #[error("this is no JSON: {0}")]
     NotJson(String),
     /// It is the JSON of something else.
-    #[error("this is no summary of a run: it has no `stop_reason`")]
+    #[error("this is not a summary of a run: it has no `stop_reason`")]
     NoSummary,
 }
 

@@ -22,13 +22,16 @@ const CURVES: usize = 6;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyPlotError {
     /// The table is no study's.
-    #[error("this is no table of a study: it has no column `{STOP_REASON}`")]
+    #[error("this is not the table of a study: it has no column `{STOP_REASON}`")]
     NoStudy,
     /// The table has no rows.
     #[error("the table has no rows{0}")]
     NoRows(String),
     /// A name that is no parameter of numbers.
-    #[error("`{name}` is no parameter that varies over numbers; {}", listed(known))]
+    #[error(
+        "`{name}` is not a parameter that varies over numbers; {}",
+        listed(known)
+    )]
     NoParameter {
         /// The name.
         name: String,
@@ -36,7 +39,7 @@ pub enum StudyPlotError {
         known: Vec<String>,
     },
     /// A name that is no metric.
-    #[error("`{name}` is no metric of numbers; {}", listed(known))]
+    #[error("`{name}` is not a metric of numbers; {}", listed(known))]
     NoMetric {
         /// The name, or the pattern.
         name: String,
@@ -631,14 +634,14 @@ mod tests {
                 over: list("k"),
                 ..StudyView::default()
             }),
-            "`k` is no parameter that varies over numbers; there are h"
+            "`k` is not a parameter that varies over numbers; there are h"
         );
         assert_eq!(
             error(StudyView {
                 metrics: list("k"),
                 ..StudyView::default()
             }),
-            "`k` is no metric of numbers; there are nrms, energy"
+            "`k` is not a metric of numbers; there are nrms, energy"
         );
         let conditions = vec![("variant".to_owned(), "c".to_owned())];
         assert_eq!(

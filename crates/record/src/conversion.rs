@@ -43,7 +43,7 @@ pub enum ConversionError {
     },
 }
 
-/// Writes all rows of a result to `output`, in the form that the ending of its name asks for, and returns their number.
+/// Writes all rows of a result to `output`, in the form that its file extension selects, and returns their number.
 /// Values stay the same, bit for bit; of Arrow and Parquet files also units and other metadata, with `further` ones in their place.
 /// A file of columns has one block of rows in memory; an older file is replaced when the new one is whole.
 ///

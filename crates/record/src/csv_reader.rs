@@ -182,8 +182,7 @@ impl<'a> Rows<'a> {
         Ok(true)
     }
 
-    /// Finds the cells in quotes, which the `csv` crate reads without a word, and without one on
-    /// quotes that stand where they may not.
+    /// Finds the cells in quotes: the `csv` crate does not report them, and accepts misplaced quotes.
     fn find_quotes(&mut self, mut row: &str) -> Result<(), &'static str> {
         self.quoted.clear();
         for cell in &self.record {

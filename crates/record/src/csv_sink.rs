@@ -89,7 +89,7 @@ impl Output for Vec<u8> {
 /// [`as_doubles`](Self::as_doubles) writes the numbers as the memory has them instead.
 /// Rows are handed over in large blocks. Where a block fails, the output is cut after its last
 /// whole row. A file that the sink has created is a [`PartFile`] and gets its name in the end, also
-/// after a failure. Dropping the sink does all that without a word on errors.
+/// after a failure. Dropping the sink does all that and ignores errors.
 #[derive(Debug)]
 pub struct CsvSink<W: Output = File> {
     output: W,

@@ -1,9 +1,9 @@
-//! Results of a simulation: where rows go, how they are read back, how two results compare.
+//! Results of a simulation: writes rows, reads them back, and compares results.
 //!
-//! A run pushes rows into a [`RowSink`]; [`create_sink`] picks one by the ending of the file's
-//! name. [`read_table`] reads a result, or an input file, into a [`Table`]; [`compare`] measures how
-//! far two tables are apart. [`ResultFile`] reads chosen columns of a result of any size, block by block, and
-//! [`Decimated`] keeps of them as much as a picture can show.
+//! A run pushes rows into a [`RowSink`]; [`create_sink`] picks one by the file extension. [`read_table`] reads a
+//! result, or an input file, into a [`Table`]; [`compare`] measures how far two tables are apart. [`ResultFile`] reads
+//! chosen columns of a result of any size, block by block, and [`Decimated`] keeps of them as much as a picture can
+//! show.
 //!
 //! The feature `parquet`, on by default, reads and writes Parquet and Arrow IPC besides CSV; it is the larger part of
 //! the time that this crate takes to compile. [`convert`] makes a result of one form of one of another.

@@ -20,7 +20,7 @@ pub struct PartFile {
     part: PathBuf,
     file: Descriptor,
     is_plain: bool,
-    /// It was written anew, which is reported once.
+    /// It was written again, which is reported once.
     is_displaced: bool,
 }
 
@@ -183,12 +183,12 @@ impl PartFile {
         sync_folder(&self.part);
     }
 
-    /// Gives the file its name, if it does not have it. Once it was written anew, nothing more is done.
+    /// Gives the file its name, if it does not have it. Once it was written again, nothing more is done.
     ///
     /// # Errors
     ///
     /// [`RecordError::Displaced`] where the file was deleted or replaced meanwhile, after all of it was
-    /// written anew; [`RecordError::Changed`] where it does not have `length` bytes, after it got its
+    /// written again; [`RecordError::Changed`] where it does not have `length` bytes, after it got its
     /// name; [`RecordError::NotNamed`] where it cannot get it, for example because another program has
     /// made a file of that name.
     pub fn publish(&mut self, length: Option<u64>) -> Result<(), RecordError> {
@@ -216,7 +216,7 @@ impl PartFile {
         }
     }
 
-    /// Whether the file has its name, or was written anew to another one, by another process for
+    /// Whether the file has its name, or was written again to another one, by another process for
     /// example.
     #[must_use]
     pub fn is_published(&self) -> bool {
@@ -225,7 +225,7 @@ impl PartFile {
         is_at(&self.name) || !is_at(&self.part) && has_copy()
     }
 
-    /// Returns the place, for people, to which the file was written anew, if it was.
+    /// Returns the place, for people, to which the file was written again, if it was.
     fn give_name(&self) -> Result<Option<PathBuf>, RecordError> {
         let part = || format!("{}.part", self.shown.display());
         let is_at = |path: &Path| {
@@ -259,7 +259,7 @@ impl PartFile {
         }
     }
 
-    /// Where a file that was deleted or replaced is written anew, and how that is shown: its names, and
+    /// Where a file that was deleted or replaced is written again, and how that is shown: its names, and
     /// others where these are taken.
     fn places(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
         let others = (1..=9).map(|number| format!(".{number}"));
@@ -293,7 +293,7 @@ impl PartFile {
     }
 
     /// Copies the file, which has no name any more, to the first of its places that is free. Its folder
-    /// is made anew where it was removed.
+    /// is made again where it was removed.
     fn write_anew(&self) -> io::Result<PathBuf> {
         if let Some(folder) = self.name.parent() {
             std::fs::create_dir_all(folder)?;
@@ -360,7 +360,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
 }
 
 /// Sees to it that a new name outlasts a power loss. Where that fails, or the file system knows no such
-/// thing, the file has its name all the same.
+/// thing, the file has its name anyway.
 fn sync_folder(name: &Path) {
     #[cfg(unix)]
     if let Some(folder) = name.parent() {

@@ -62,7 +62,7 @@ type Written = (Box<dyn RowSink>, Result<(), RecordError>);
 struct Signs {
     /// No more rows come.
     is_ended: AtomicBool,
-    /// Rows shall be readable for other programs.
+    /// Rows are to be readable for other programs.
     wants_flush: AtomicBool,
     has_failed: AtomicBool,
 }

@@ -233,10 +233,10 @@ pub enum RecordError {
         /// Bytes that were written.
         written: u64,
     },
-    /// The file was deleted or replaced, and its rows were written anew.
+    /// The file was deleted or replaced, and its rows were written again.
     #[error(
         "the result file {} was deleted or replaced by an FMU or another program; all rows are \
-         written anew, to {}",
+         written again, to {}",
         path.display(),
         place.display()
     )]
@@ -354,7 +354,7 @@ fn create_columnar(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
     Ok(Box::new(ColumnarSink::create(path, form)?))
 }
 
-/// Whether rows go to this file as comma-separated values: by the ending of its name, and to a pipe or a device.
+/// Whether rows go to this file as comma-separated values: by its file extension, and to a pipe or a device.
 #[must_use]
 pub fn is_csv(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default();
@@ -379,7 +379,7 @@ pub fn is_stream(path: &Path) -> bool {
         .is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Creates a result file in the form that the ending of its name asks for; CSV for a pipe or a
+/// Creates a result file in the form that its file extension selects; CSV for a pipe or a
 /// device.
 ///
 /// # Errors

@@ -43,7 +43,7 @@ pub(crate) struct SpoolRows {
     kinds: Vec<ColumnType>,
     /// Columns before the first one that is not of reals.
     reals: usize,
-    /// The least length of a row, and what a check begins with then: to make it anew takes as long as a short row.
+    /// The least length of a row, and what a check begins with then: to make it again takes as long as a short row.
     prepared: ([u8; 4], Hasher),
 }
 
@@ -79,7 +79,7 @@ impl SpoolHeader {
     /// A sentence about the file.
     pub(crate) fn length(head: &[u8; HEADER_HEAD]) -> Result<usize, String> {
         if !is_spool(head) {
-            return Err("this is no file of rows that a run has left".to_owned());
+            return Err("this is not a file of rows that a run has left".to_owned());
         }
         let version = number(&head[MAGIC.len()..]);
         if version != VERSION {

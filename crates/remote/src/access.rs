@@ -52,7 +52,7 @@ pub enum AccessError {
         reason: String,
     },
     /// A machine cannot be reached by such a name.
-    #[error("`{0}` is no name or address of a machine")]
+    #[error("`{0}` is not a name or address of a machine")]
     NoName(String),
     /// A certificate cannot be made.
     #[error("the certificate cannot be made: {0}")]

@@ -9,10 +9,10 @@
 //!
 //! A component has a stream, which a TLS connection of its own carries. On it are the messages that an
 //! [isolated](gyrator_worker::isolated) component exchanges with its process, which the host passes on to one: a step
-//! is one message there and one back. Neither side believes what the other one sends: it is read as the bytes of a
-//! process are that an FMU has broken.
+//! is one message there and one back. Neither side trusts the messages of the other: they are checked like those of a
+//! process that an FMU has broken.
 //!
-//! Works on Linux; elsewhere there is nothing here yet.
+//! Linux only: elsewhere the crate is empty.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

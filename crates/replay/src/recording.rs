@@ -127,7 +127,7 @@ pub enum ReadError {
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The file is something else.
-    #[error("is no recording of calls by this version of gyrator")]
+    #[error("is not a recording of calls by this version of gyrator")]
     Foreign,
     /// A part of it is damaged.
     #[error("is damaged at byte {at}: {why}")]

@@ -235,7 +235,7 @@ const gyrator = (() => {
     return whole.length > 1 && (x.min > whole[0] || x.max < whole[whole.length - 1]) ? { min: x.min, max: x.max } : null;
   };
 
-  // All plots anew: other data, or other colours.
+  // All plots again: other data, or other colours.
   const redraw = () => {
     const range = zoomed();
     const under = pointed();

@@ -51,7 +51,7 @@ fn stop(summary: &Value) -> Option<Finding> {
             "--isolate gives each FMU a process of its own, which names the one that crashes; --record-calls FOLDER \
              records its calls for `gyrator replay`"
         }
-        "timeout" => "--timeout SECONDS gives a call more time, 0 any time",
+        "timeout" => "--timeout SECONDS gives a call more time; 0: no limit",
         "memory-limit" => "--memory-limit MIB gives the run more memory",
         "limit" => {
             "the run passed a limit that was asked for: look at the energy by bond, and at the plots before the end"

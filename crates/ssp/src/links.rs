@@ -13,7 +13,7 @@ pub(crate) fn connector_kind(kind: &Spanned<String>, reader: &mut Reader<'_>) ->
         "output" | "calculatedParameter" | "constant" | "local" => ConnectorKind::Outward,
         "inout" | "unspecified" => ConnectorKind::Open,
         other => {
-            let message = format!("`{other}` is no kind of connector");
+            let message = format!("`{other}` is not a kind of connector");
             let known = [
                 "input",
                 "output",

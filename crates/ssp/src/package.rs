@@ -10,7 +10,7 @@ use gyrator_system::Unpacked;
 /// The description that every package has (SSP 3).
 pub(crate) const DESCRIPTION: &str = "SystemStructure.ssd";
 
-/// Whether a path is a system of the SSP standard, by the ending of its name, or as a folder that
+/// Whether a path is a system of the SSP standard, by its file extension, or as a folder that
 /// holds a `SystemStructure.ssd`.
 #[must_use]
 pub fn is_ssp(path: &Path) -> bool {
@@ -113,7 +113,7 @@ impl Package {
         }
     }
 
-    /// The FMU that a URI names, and whether it shall have a process of its own: `proxyfmu` is
+    /// The FMU that a URI names, and whether it is to have a process of its own: `proxyfmu` is
     /// libcosim's address of such an FMU, with the file in its query.
     pub(crate) fn fmu(&self, uri: &str) -> Result<(Reference, bool), String> {
         let Some(address) = uri.strip_prefix("proxyfmu://") else {

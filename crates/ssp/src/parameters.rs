@@ -200,14 +200,14 @@ pub(crate) fn resolve(
     }
 }
 
-/// The outermost element of a file, which has this name and a version that is known.
+/// The root element of a file, which has this name and a version that is known.
 pub(crate) fn root<'t>(
     name: &str,
     root: Element<'t>,
     reader: &mut Reader<'_>,
 ) -> Option<Element<'t>> {
     if root.name() != name {
-        let message = format!("the outermost element is `{}`, not `{name}`", root.name());
+        let message = format!("the root element is `{}`, not `{name}`", root.name());
         reader.error("wrong-root", message, &root.span());
         return None;
     }

@@ -201,7 +201,7 @@ fn step_size(
     }
     let step = ratio.round().max(1.0) * macro_step.value;
     let message = format!(
-        "the step size hint {} s is no multiple of the macro-step {} s; the component steps by {step} s",
+        "the step size hint {} s is not a multiple of the macro-step {} s; the component steps by {step} s",
         hint.value, macro_step.value
     );
     let problem = Problem::warning("step-rounded", message);

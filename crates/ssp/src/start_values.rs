@@ -268,10 +268,7 @@ impl Applied<'_, '_> {
                 .value
                 .apply(&value, enumeration, enumerations)
             else {
-                let message = format!(
-                    "`{}` is no value to be transformed so",
-                    parameter.name.value
-                );
+                let message = format!("`{}` cannot be transformed like this", parameter.name.value);
                 reader.error("transformation", message, &transformation.span);
                 return;
             };
@@ -351,7 +348,7 @@ impl Applied<'_, '_> {
                     {
                         Some(value) => carried.value.value = value,
                         None => {
-                            let message = "the value cannot be transformed so".to_owned();
+                            let message = "the value cannot be transformed like this".to_owned();
                             reader.error("transformation", message, &transformation.span);
                         }
                     }

@@ -43,7 +43,7 @@ pub(crate) enum ElementNode {
 pub(crate) struct ComponentNode {
     pub(crate) name: Spanned<String>,
     pub(crate) fmu: Spanned<PathBuf>,
-    /// Whether the FMU shall have a process of its own.
+    /// Whether the FMU is to have a process of its own.
     pub(crate) is_proxy: bool,
     pub(crate) connectors: BTreeMap<String, Connector>,
     pub(crate) bindings: Vec<Binding>,

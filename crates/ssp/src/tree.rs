@@ -28,7 +28,7 @@ const COMMON_CHILDREN: &[&str] = &[
     "SystemGeometry",
     "GraphicalElements",
 ];
-/// Attributes of the outermost elements that say where a file comes from.
+/// Attributes of the root elements that say where a file comes from.
 pub(crate) const ORIGIN: &[&str] = &[
     "version",
     "name",
@@ -165,7 +165,7 @@ pub(crate) struct Tree<'t> {
 }
 
 impl Tree<'_> {
-    /// The outermost element.
+    /// The root element.
     pub(crate) fn root(&self) -> Element<'_> {
         Element {
             tree: self,

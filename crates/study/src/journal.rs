@@ -131,7 +131,7 @@ pub enum JournalError {
     },
     /// It belongs to another study, or to the study as it was before a change.
     #[error(
-        "the journal {} belongs to another study: {difference}; remove it to start anew, or choose another output file",
+        "the journal {} belongs to another study: {difference}; remove it to start again, or choose another output file",
         path.display()
     )]
     OtherStudy {
@@ -142,7 +142,7 @@ pub enum JournalError {
     },
     /// A line within it is damaged.
     #[error(
-        "{}:{line}: this is no line of a journal{}",
+        "{}:{line}: this is not a line of a journal{}",
         path.display(),
         if *line > 1 { "; where it is removed, its row is made again" } else { "" }
     )]
@@ -325,12 +325,12 @@ pub(crate) fn is_being_written(path: &Path) -> Option<bool> {
 
 /// Locks a file. A process that was killed takes a moment to let go of it.
 fn lock(file: &File) -> Result<(), TryLockError> {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const TIMEOUT: Duration = Duration::from_secs(1);
     const PAUSE: Duration = Duration::from_millis(10);
     let begin = Instant::now();
     loop {
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) if begin.elapsed() < PATIENCE => {
+            Err(TryLockError::WouldBlock) if begin.elapsed() < TIMEOUT => {
                 std::thread::sleep(PAUSE);
             }
             result => return result,

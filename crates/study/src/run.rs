@@ -82,7 +82,7 @@ pub struct Study {
     bonds: Vec<String>,
     identity: Identity,
     cache: FmuCache,
-    tape: Option<ReferenceTrajectory>,
+    trajectory: Option<ReferenceTrajectory>,
     state: Option<StateFile>,
 }
 
@@ -162,10 +162,10 @@ impl Study {
         let columns = columns(&file, &cases, &bonds, &units);
         let identity = Identity::of(&file, &system, &cases, &columns)
             .map_err(|(path, source)| StudyError::File { path, source })?;
-        let tape = match &file.reference {
+        let trajectory = match &file.reference {
             Some(Reference::File(path)) => {
-                let tape = ReferenceTrajectory::read(path, &tracks(&file.metrics));
-                Some(tape.map_err(StudyError::Reference)?)
+                let trajectory = ReferenceTrajectory::read(path, &tracks(&file.metrics));
+                Some(trajectory.map_err(StudyError::Reference)?)
             }
             _ => None,
         };
@@ -185,7 +185,7 @@ impl Study {
             bonds,
             identity,
             cache,
-            tape,
+            trajectory,
             state,
         })
     }
@@ -288,7 +288,7 @@ fn unit_of_error(name: &str, graph: &Graph) -> Result<Option<String>, StudyError
     match Probe::find(name, graph) {
         Ok((Probe::Real(_), unit)) => Ok(unit),
         Ok(_) => Err(StudyError::Metric(format!(
-            "`error_bars`: `{name}` is no real output"
+            "`error_bars`: `{name}` is not a real output"
         ))),
         Err(message) => Err(StudyError::Metric(message)),
     }
@@ -502,13 +502,13 @@ impl Runner<'_> {
                 return Ok(());
             }
         }
-        let tape = made_now.as_ref().or(self.study.tape.as_ref());
+        let trajectory = made_now.as_ref().or(self.study.trajectory.as_ref());
         self.each(&group.others, |row| {
             if self.is_interrupted() {
                 return Ok(());
             }
             let settings = self.study.cases.settings_of(*row);
-            let role = Role::Measured(tape);
+            let role = Role::Measured(trajectory);
             let trial = Trial {
                 row: *row,
                 is_reference: false,

@@ -97,7 +97,7 @@ pub fn check_ending(path: &Path) -> Result<(), TableError> {
     form(path).map(|_| ())
 }
 
-/// Writes rows in the order of the list of cases, as CSV, Parquet or Arrow IPC by the ending of the name.
+/// Writes rows in the order of the list of cases, as CSV, Parquet or Arrow IPC, as the file extension says.
 /// The file is replaced when it is complete.
 ///
 /// # Errors

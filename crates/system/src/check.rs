@@ -122,7 +122,7 @@ fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Only a process of its own can be started anew.
+/// Only a process of its own can be started again.
 fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
     let Some(restart) = &component.restart else {
         return;
@@ -135,7 +135,7 @@ fn check_restart(component: &Component, problems: &mut Vec<Problem>) {
         problems.push(
             Problem::error("restart-without-isolation", message)
                 .at(&restart.span)
-                .help("strike `isolate = false`: `restart` asks for a process of its own"),
+                .help("remove `isolate = false`: `restart` asks for a process of its own"),
         );
     }
 }

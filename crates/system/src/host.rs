@@ -24,7 +24,7 @@ impl HostUrl {
     /// The fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
-            format!("`{text}` is no address of a host: {why}, as in https://lab.example:7443")
+            format!("`{text}` is not the address of a host: {why}, as in https://lab.example:7443")
         };
         let (is_encrypted, rest) = if let Some(rest) = text.strip_prefix("https://") {
             (true, rest)
@@ -132,7 +132,7 @@ fn check_component(system: &SystemFile, component: &Component, problems: &mut Ve
         let message = format!(
             "`{name}` runs on another machine: `isolate`, `preload` and `library_path` are of this one"
         );
-        let help = "strike them, or `host`; there each component has a process of its own anyway";
+        let help = "remove them, or `host`; there each component has a process of its own anyway";
         report("host-and-process", message, help);
     }
     if system

@@ -165,7 +165,7 @@ impl LibraryUse {
     ];
 }
 
-/// How the process of an isolated component is started anew when it dies: `restart = 3`, or
+/// How the process of an isolated component is started again when it dies: `restart = 3`, or
 /// `{ times = 3, every = 100 }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restart {

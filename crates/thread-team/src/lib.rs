@@ -1,4 +1,4 @@
-//! Threads that stay, for work that is handed out every few microseconds.
+//! Persistent threads for work that is handed out every few microseconds.
 //!
 //! Between two rounds of work they spin for a short time and then sleep, so that a machine with other work keeps its cores. The
 //! thread that hands out the work does it, too, and never waits for one that has not come: a helper that sleeps or has lost its

@@ -12,7 +12,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Real FMUs break many rules and run all the same: findings are graded, and only fatal ones mean
+//! Real FMUs break many rules and run anyway: findings are graded, and only fatal ones mean
 //! that an FMU cannot be run.
 
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
 //! Facts about a crash that can be seen only from inside: whether the stack was full, which thread
-//! it was and in which library. The process dies of the signal all the same.
+//! it was and in which library. The process dies of the signal anyway.
 //!
 //! A handler may use little: no memory is taken, no lock, and the only functions of the C library
 //! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.

@@ -1,14 +1,11 @@
-//! Runs simulations in processes of their own, so that an FMU that crashes, hangs or leaves takes
-//! nothing with it.
+//! Runs simulations in their own processes, so that an FMU that crashes, hangs or exits ends nothing else.
 //!
 //! A supervised run has two processes: the parent, which is the program that the user started, and
-//! one worker, which is a copy of it or the same program once more, and does all the work as it would
-//! be done without a parent. Between the two lies shared memory: what each FMU is doing, how far the run
-//! is, and the rows of the result that are not yet on disk. A step costs the notes in it, and a second
-//! copy of its row; besides, the parent looks at the worker fifty times a second, and where the
-//! worker's memory has grown much, each step is measured. When the worker dies, the parent reports
-//! which FMU it was, in which call and when, writes the last rows, and removes what the worker had
-//! unpacked.
+//! one worker, which is a copy of it or the same program started again, and does all the work as without a parent.
+//! They share memory with the present call of each FMU, the progress of the run, and the rows of the result that are
+//! not yet on disk. A step costs these notes and a second copy of its row; the parent looks at the worker fifty times
+//! a second, and measures each step where the worker's memory has grown much. When the worker dies, the parent reports
+//! which FMU it was, in which call and when, writes the last rows, and removes what the worker had unpacked.
 //!
 //! A component of a run can have a process of its own besides ([`isolated`]), a child of the process
 //! that carries out the run.
@@ -18,7 +15,7 @@
 //! Without these a run stays in the process of the caller, which is what the library
 //! [`gyrator`](https://docs.rs/gyrator) does by itself.
 //!
-//! Works on Linux; elsewhere there is nothing here yet.
+//! Linux only: elsewhere the crate is empty.
 
 #![cfg(target_os = "linux")]
 

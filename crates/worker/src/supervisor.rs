@@ -98,7 +98,7 @@ pub struct WorkerEnd {
     pub warnings: Vec<String>,
     /// Text that it could not write itself, because an FMU has closed its standard error.
     pub unsaid: Option<String>,
-    /// What it has written to [`Worker::for_parent`](crate::Worker::for_parent).
+    /// The bytes that it has written to [`Worker::for_parent`](crate::Worker::for_parent).
     pub for_parent: File,
 }
 

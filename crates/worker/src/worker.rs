@@ -207,7 +207,7 @@ impl Worker {
         self.board.enter(Phase::Complete, code);
     }
 
-    /// Calls `stop` on a thread of its own when the run shall end at its next communication point.
+    /// Calls `stop` on a thread of its own when the run is to end at its next communication point.
     ///
     /// # Errors
     /// If there can be no thread.

@@ -27,12 +27,12 @@ pub(crate) use study::StudyPage;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Live page")]
 pub(crate) struct LiveOptions {
-    /// Serve a page on which the run is seen while it goes on, and can be paused and stopped, and its inputs and
-    /// parameters be overridden; its address, of this machine, stands on the standard error
-    /// [ADDR: a port, an IP address or both; default: 127.0.0.1 and a free port]
+    /// Serve a page that shows the run while it goes on, can pause and stop it, and override its inputs and
+    /// parameters; the address is printed on the standard error [ADDR: a port, an IP address or both; default:
+    /// 127.0.0.1 and a free port]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     live: Option<String>,
-    /// Take an ADDR that other machines can reach, without encryption
+    /// Accept an ADDR that other machines can reach, without encryption
     #[arg(long, requires = "live")]
     live_allow_remote: bool,
 }

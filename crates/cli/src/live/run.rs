@@ -28,7 +28,7 @@ use crate::report_page;
 use crate::summary::Summary;
 
 /// Between two looks at the wish to end a run that is held.
-const NAP: Duration = Duration::from_millis(20);
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
 /// Variables that a page offers for an override; any other can be named.
 const MOST_WRITABLE: usize = 2000;
@@ -174,13 +174,13 @@ impl Live {
         });
     }
 
-    /// Holds the run until the page lets it go, or it shall end.
+    /// Holds the run until the page lets it go, or it is to end.
     #[cold]
     fn hold(&mut self, run: &mut Run) -> Result<(), RunError> {
         let begin = Instant::now();
         self.show_state(run);
         while self.is_paused && !self.interrupt.load(Ordering::Relaxed) {
-            match self.page.wait_for_command(NAP) {
+            match self.page.wait_for_command(LONGEST_SLEEP) {
                 Some(command) => self.obey(command, run)?,
                 None if self.page.wants_state() => self.show_state(run),
                 None => {}

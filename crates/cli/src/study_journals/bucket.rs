@@ -17,7 +17,7 @@ const SCHEME: &str = "s3://";
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StorageError {
     /// The URL names no bucket.
-    #[error("`{0}` is no URL of an object, such as s3://bucket/folder/table.csv")]
+    #[error("`{0}` is not the URL of an object, such as s3://bucket/folder/table.csv")]
     Url(String),
     /// The store has refused, or cannot be reached.
     #[error("{url}: {source}")]

@@ -29,17 +29,17 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Between two signs of life.
-const BEAT: Duration = Duration::from_secs(10);
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// After so long without a sign of life, a process counts as dead.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The object that says which process makes a part.
 const WRITER: &str = "writer";
 
 /// A sign of life.
 #[derive(Serialize, Deserialize)]
-struct Beat {
+struct Heartbeat {
     writer: Writer,
     number: u64,
 }
@@ -77,7 +77,7 @@ impl KeptPart {
         let writer = Writer::this_process(study);
         bucket.write(
             &beat,
-            text(&Beat {
+            text(&Heartbeat {
                 writer: writer.clone(),
                 number: 0,
             })?,
@@ -156,17 +156,17 @@ fn wait_for_death(bucket: &Bucket, beat: &str, url: &str) -> Result<(), Failure>
     let Some(first) = bucket.read(beat)? else {
         return Ok(());
     };
-    let last: Option<Beat> = serde_json::from_slice(&first).ok();
+    let last: Option<Heartbeat> = serde_json::from_slice(&first).ok();
     if last.as_ref().is_some_and(|last| is_dead_here(&last.writer)) {
         return Ok(());
     }
-    while begin.elapsed() < PATIENCE {
+    while begin.elapsed() < TIMEOUT {
         thread::sleep(PAUSE);
         match bucket.read(beat)? {
             None => return Ok(()),
             Some(now) if now == first => {}
             Some(now) => {
-                let beat: Option<Beat> = serde_json::from_slice(&now).ok();
+                let beat: Option<Heartbeat> = serde_json::from_slice(&now).ok();
                 let writer = beat.map_or_else(String::new, |beat| format!(" ({})", beat.writer));
                 let text = format!("{url} is being made by another process{writer}");
                 let failure = Failure::new(Exit::InvalidInput, Message::error(text));
@@ -216,11 +216,11 @@ impl Keeper {
                     _ => {}
                 }
             }
-            if last_beat.elapsed() >= BEAT {
+            if last_beat.elapsed() >= HEARTBEAT {
                 last_beat = Instant::now();
                 number += 1;
                 let writer = self.writer.clone();
-                if let Ok(text) = text(&Beat { writer, number }) {
+                if let Ok(text) = text(&Heartbeat { writer, number }) {
                     // The next one may reach the store.
                     let _ = self.bucket.write(&format!("{}/{WRITER}", self.name), text);
                 }
@@ -267,7 +267,7 @@ impl Keeper {
     }
 }
 
-fn text(beat: &Beat) -> Result<Vec<u8>, Failure> {
+fn text(beat: &Heartbeat) -> Result<Vec<u8>, Failure> {
     Ok(serde_json::to_vec(beat).map_err(std::io::Error::from)?)
 }
 
@@ -345,7 +345,7 @@ impl Fetched {
         }
         let beat = objects.iter().find(|object| object.name.ends_with(WRITER));
         let age = beat.and_then(|beat| SystemTime::now().duration_since(beat.written).ok());
-        if age.is_some_and(|age| age < PATIENCE) {
+        if age.is_some_and(|age| age < TIMEOUT) {
             let _ = file.try_lock();
             self.locks.push(file);
         }

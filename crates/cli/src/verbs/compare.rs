@@ -18,18 +18,18 @@ pub(super) struct Options {
     /// The result: CSV, Parquet or Arrow IPC
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// The reference, of the same forms: compared at its times, column by column
+    /// The reference, in one of the same forms; columns are compared at its times
     #[arg(value_name = "REFERENCE")]
     reference: PathBuf,
-    /// Deviation that is accepted, as part of the reference's value
+    /// Accepted deviation, relative to the reference's value
     #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = not_negative)]
     #[arg(allow_negative_numbers = true)]
     relative_tolerance: f64,
-    /// Deviation that is accepted besides, in the unit of each column
+    /// Accepted deviation in addition, in the unit of each column
     #[arg(long, value_name = "NUMBER", default_value = "1e-9", value_parser = not_negative)]
     #[arg(allow_negative_numbers = true)]
     absolute_tolerance: f64,
-    /// Accept single samples that have the value of the sample before or after, as at events
+    /// Accept single samples with the value of the sample before or after, as at events
     #[arg(long)]
     sample_shift: bool,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(super) struct Options {
     /// Write the figures as JSON to the standard output
     #[arg(long)]
     json: bool,
-    /// Draw the columns that deviate most, with the tube of the tolerance
+    /// Draw the columns that deviate most, with the tolerance as a tube
     #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
     plot: Option<PathBuf>,
 }

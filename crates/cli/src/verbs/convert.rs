@@ -14,13 +14,14 @@ use crate::{overwriting, screen};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The result: CSV, Parquet or Arrow IPC, by the ending of the name
+    /// The result: CSV, Parquet or Arrow IPC
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// Write the same rows here: .csv, .parquet, .arrow or .feather
+    /// Write the rows to this file: .csv, .parquet, .arrow or .feather
     #[arg(long, short = 'o', value_name = "FILE")]
     output_file: PathBuf,
-    /// The summary that `run --summary` wrote: it is kept in the new file, and gives columns of a CSV file their types
+    /// The summary that `run --summary` wrote: it is stored in the new file, and has the types of the columns of a CSV
+    /// file
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
 }
@@ -67,7 +68,7 @@ fn summary(path: &Path, columns: &mut [Column]) -> Result<String, Failure> {
     let facts: serde_json::Value = serde_json::from_str(&text)
         .map_err(|error| invalid(format!("this is no JSON: {error}")))?;
     if facts.get("gyrator").is_none() {
-        return Err(invalid("this is no summary of a run".to_owned()));
+        return Err(invalid("this is not a summary of a run".to_owned()));
     }
     for column in columns {
         let word = facts["output"]["types"][&column.name].as_str();

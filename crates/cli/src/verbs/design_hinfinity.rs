@@ -16,19 +16,19 @@ use crate::screen;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Macro-step, of which zeros and poles are given in 1/s
+    /// Macro-step for zeros and poles in 1/s
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 1.0)]
     #[arg(allow_negative_numbers = true)]
     macro_step: f64,
     /// Two states and no smoother, for one of the two signals: the variant to use first
     #[arg(long, conflicts_with_all = ["weight_order", "smoother_cutoff"])]
     one_sided: bool,
-    /// Order of the weight of the error: the higher, the more low frequencies count
+    /// Order of the error's weight: with a higher one, low frequencies count more
     #[arg(long, value_name = "1|2|3", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=3))]
     #[arg(allow_negative_numbers = true)]
     weight_order: u32,
-    /// Its cut-off, times the macro-step [default: 0.01, 0.03 or 0.06 by the order]
+    /// Cut-off of the error's weight, times the macro-step [default: 0.01, 0.03 or 0.06, depending on the order]
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     weight_cutoff: Option<f64>,
@@ -40,11 +40,11 @@ pub(super) struct Options {
     #[arg(long, value_name = "NUMBER", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     control_weight: Option<f64>,
-    /// Gain for signals that do not change
+    /// Gain for constant signals
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
     #[arg(allow_negative_numbers = true)]
     static_gain: f64,
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
     /// Draw the magnitude of the error over the frequency, as SVG

@@ -32,33 +32,33 @@ pub(super) struct Options {
     /// The system file: TOML, or SSP as .ssp, .ssd or a folder
     #[arg(value_name = "SYSTEM")]
     system: PathBuf,
-    /// Look for the macro-step and the coupling with the least cost for this error of each signal, relative to its
-    /// root of the mean square [default: the macro-step stays]
+    /// Look for the macro-step and the coupling with the least cost for this error of each signal, relative to its RMS
+    /// value [default: keep the macro-step]
     #[arg(long, value_name = "RELATIVE_ERROR", value_parser = positive, help_heading = "Examination")]
     #[arg(allow_negative_numbers = true)]
     error: Option<f64>,
-    /// Macro-steps of all probe runs together, at most; longer ones count as several
+    /// Limit for the macro-steps of all probe runs together; longer ones count as several
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "5000")]
     #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
     probe_steps: f64,
-    /// Time after which no further probe run is begun; 0 is for ever
+    /// Time after which no further probe run is started; 0: no limit
     #[arg(long, value_name = "SECONDS", value_parser = crate::options::not_negative, default_value = "60")]
     #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
     time_limit: f64,
-    /// Write the system with the proposed coupling, or as it is where none is better: a .toml, with the comments of the
-    /// file, or an .ssp
+    /// Write the system with the proposed coupling, or unchanged if none is better: as .toml, with the comments of the
+    /// file, or as .ssp
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     write: Option<PathBuf>,
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long, help_heading = "Results")]
     json: bool,
     #[command(flatten)]
     experiment: ExperimentOptions,
     #[command(flatten)]
     input: SystemOptions,
-    /// Start value of a variable, in place of what the system file says [repeatable]
+    /// Start value of a variable, in place of the system file's [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,

@@ -27,7 +27,7 @@ pub(super) struct Options {
     output_file: PathBuf,
     #[command(flatten)]
     input: SystemOptions,
-    /// Start value of a variable, in place of what the system file says [repeatable]
+    /// Start value of a variable, in place of the system file's [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
@@ -39,7 +39,10 @@ pub(super) struct Options {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let target = &options.output_file;
     if !is_named(target, "ssp") {
-        let text = format!("--output-file {}: write an .ssp", target.display());
+        let text = format!(
+            "--output-file {}: the name must end in .ssp",
+            target.display()
+        );
         return Err(Failure::usage(text));
     }
     let outputs = [("--output-file", &**target)];

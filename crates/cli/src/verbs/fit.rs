@@ -28,18 +28,19 @@ pub(super) struct Options {
     /// The fit file: system, measured signals, parameters
     #[arg(value_name = "FIT.toml")]
     fit: PathBuf,
-    /// Keep the rounds of runs here, from which an interrupted fit goes on [default: the name of the fit file with the ending .rounds]
+    /// Keep the rounds of runs in this folder, from which an interrupted fit continues [default: the name of the fit
+    /// file with the extension .rounds]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Write the result as JSON here
+    /// Write the result as JSON
     #[arg(long, short = 'o', value_name = "FILE.json")]
     output_file: Option<PathBuf>,
-    /// Runs that are made at the same time [default: one a core]
+    /// Number of runs at the same time [default: one per core]
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
     #[command(flatten)]
     hosts: HostOptions,
-    /// Print the result alone
+    /// Print only the result
     #[arg(long, short)]
     quiet: bool,
 }
@@ -187,7 +188,7 @@ impl Rounds<'_> {
             // Its messages have been printed.
             Some(Exit::Success) => {}
             other => {
-                // A fit file with a mistake leaves nothing that would refuse the mended one.
+                // A fit file with a mistake leaves nothing that would refuse the fixed one.
                 if is_new && number == 1 && other == Some(Exit::InvalidInput) {
                     for ending in ["toml", "csv", "csv.journal"] {
                         let _ = std::fs::remove_file(study.with_extension(ending));
@@ -339,7 +340,7 @@ fn for_people(fitted: &Fitted) -> String {
         "misfit {start} at the start, {end} at the end; {runs}"
     );
     if !fitted.has_converged {
-        text.push_str("not converged: the runs of `max_runs` are made\n");
+        text.push_str("not converged within `max_runs` runs\n");
     }
     text
 }

@@ -41,14 +41,14 @@ pub(super) struct Options {
     /// Write the feed-forward of the best run, for `gyrator run --feed-forward`
     #[arg(long, short = 'o', value_name = "FILE.csv", help_heading = "Results")]
     output_file: Option<PathBuf>,
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long, help_heading = "Results")]
     json: bool,
     #[command(flatten)]
     experiment: ExperimentOptions,
     #[command(flatten)]
     input: SystemOptions,
-    /// Start value of a variable, in place of what the system file says [repeatable]
+    /// Start value of a variable, in place of the system file's [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
@@ -73,17 +73,17 @@ struct LawOptions {
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value_t = 1.0)]
     #[arg(allow_negative_numbers = true)]
     gain: f64,
-    /// How often the gain is halved where learning diverges, to go on from the best run, before it ends
+    /// Most halvings of the gain: where learning diverges, it continues from the best run with half the gain
     #[arg(long, value_name = "NUMBER", default_value_t = Learning::default().gain_halvings)]
     gain_halvings: u32,
-    /// Feed-forward that was learned before on the same system, to go on with
+    /// Feed-forward to start from, which was learned on the same system
     #[arg(long, value_name = "FILE.csv")]
     start_from: Option<PathBuf>,
-    /// Learn from a run that was recorded, CSV or Parquet, with the feed-forward of --start-from: make no run, and write the
-    /// feed-forward of the next one to be recorded
+    /// Make no run, but learn from this recorded one (CSV or Parquet), which had the feed-forward of --start-from, and
+    /// write the feed-forward for the next run
     #[arg(long, value_name = "FILE", requires_all = ["start_from", "output_file"])]
     recorded: Option<PathBuf>,
-    /// Make no run: write feed-forward that adds nothing yet, for the first run to be recorded
+    /// Make no run, but write a feed-forward of zero for the first run to be recorded
     #[arg(long, requires = "output_file", conflicts_with_all = ["recorded", "start_from"])]
     no_run: bool,
     /// Greatest error, in the units of the inputs, at which learning ends
@@ -91,10 +91,10 @@ struct LawOptions {
     #[arg(allow_negative_numbers = true)]
     #[arg(default_value_t = Learning::default().tolerance)]
     max_error: f64,
-    /// Source of the inputs before anything was learned
+    /// Inputs to which the feed-forward is added
     #[arg(long, value_enum, default_value = "delay")]
     base: Word<Base>,
-    /// How signals go on between communication points, in hindsight
+    /// Interpolation of recorded signals between communication points
     #[arg(long, value_enum, default_value = "cubic")]
     interpolation: Word<Interpolation>,
 }
@@ -432,7 +432,7 @@ impl<'a> Summary<'a> {
         }
         let how = match self.outcome {
             LearningOutcome::Converged => "converged",
-            LearningOutcome::Iterations => "not converged: all iterations are made",
+            LearningOutcome::Iterations => "not converged within the iterations",
             LearningOutcome::Diverged(_) => "diverged",
             LearningOutcome::Interrupted => "interrupted",
         };

@@ -22,7 +22,7 @@ use crate::screen;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -188,7 +188,7 @@ fn words(needs: impl Iterator<Item = Need>) -> Vec<&'static str> {
 /// The table of what needs what, a paragraph a need.
 fn needs(table: &[Claims]) -> String {
     let mut text =
-        "needs (an entry that has one and an entry that withholds it do not go together)\n"
+        "needs (an entry that has one and an entry that withholds it exclude each other)\n"
             .to_owned();
     for claims in table {
         text.push_str(&format!("  {}\n", claims.need.words()));

@@ -10,7 +10,7 @@ use crate::screen;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The folder, such as ~/.local/share/man/man1; made where it is missing
+    /// The folder, such as ~/.local/share/man/man1; it is created if missing
     #[arg(value_name = "DIRECTORY")]
     folder: PathBuf,
 }

@@ -60,13 +60,13 @@ enum Verb {
     /// Show the contents of an FMU or a system file
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
-    /// Examine how a system is coupled, by short runs: stable up to which macro-step, how accurate, which method is better
+    /// Examine the coupling of a system by short runs: largest stable macro-step, accuracy, better methods
     Doctor(Box<doctor::Options>),
     /// Write a system with its FMUs as an SSP package, for other tools
     Export(export::Options),
     /// Pack a system with its FMUs as one FMU, with the master inside
     Pack(pack::Options),
-    /// Make a crate with a model in Rust that becomes an FMU, to begin with
+    /// Create a Rust crate with a small model that becomes an FMU
     #[command(name = "new-fmu")]
     NewFmu(new_fmu::Options),
     /// Compile the C sources of an FMU that has no library for this machine
@@ -80,26 +80,26 @@ enum Verb {
     /// Write a result in another form: CSV, Parquet or Arrow IPC
     #[cfg(feature = "parquet")]
     Convert(convert::Options),
-    /// Make the recorded calls of one FMU again, and compare its answers
+    /// Repeat the recorded calls of one FMU, and compare its answers
     Replay(replay::Options),
-    /// Write the report of a run that is over as one page, which opens offline
+    /// Write the report of a finished run: one HTML page that opens offline
     Report(report::Options),
-    /// Learn feed-forward for the inputs at power bonds from a sequence of runs
+    /// Learn feed-forward signals for the inputs at power bonds from a sequence of runs
     Learn(learn::Options),
-    /// Run a system thousands of times with other values, and write a table of what came of it
+    /// Run a parameter study: a system with many combinations of values, and a table of the results
     Study(study::Options),
-    /// Look for the parameters of a system whose results are nearest to measured ones
+    /// Fit the parameters of a system to measured results
     #[cfg(feature = "fit")]
     Fit(fit::Options),
-    /// Run FMUs for runs on other machines, each in a process of its own
+    /// Run FMUs for runs on other machines, each in its own process
     #[cfg(feature = "remote")]
     Serve(serve::Options),
     /// List methods, extrapolations, corrections, step controls, exchange modes and blocks
     List(list::Options),
-    /// Design the compensator of H-infinity coupling, and show what it leaves of the coupling error
+    /// Design the compensator of H-infinity coupling, and show the coupling error that remains
     #[command(name = "design-hinfinity")]
     DesignHinfinity(design_hinfinity::Options),
-    /// Run systems with known solutions, and judge what comes out
+    /// Run systems with known solutions, and judge the results
     Benchmark(benchmark::Options),
     /// Print completions of the command line for a shell
     Completions(completions::Options),

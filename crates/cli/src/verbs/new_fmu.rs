@@ -15,7 +15,7 @@ pub(super) struct Options {
     /// Name of the folder and the crate, such as hydraulic-pump; the model is then called HydraulicPump
     #[arg(value_name = "NAME")]
     name: PathBuf,
-    /// Folder of the crate fmu-kit [default: fmus/kit of the repository that this program was built in]
+    /// Folder of the crate fmu-kit [default: fmus/kit of the repository from which this program was built]
     #[arg(long, value_name = "DIRECTORY")]
     fmu_kit: Option<PathBuf>,
 }

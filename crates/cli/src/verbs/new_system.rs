@@ -34,7 +34,7 @@ pub(super) struct Options {
     /// The FMUs; one that is named twice becomes two components
     #[arg(value_name = "FMU", required = true)]
     fmus: Vec<PathBuf>,
-    /// Write the system file; it must not be there yet [default: the standard output]
+    /// Write the system file, which must not exist yet [default: the standard output]
     #[arg(long, short = 'o', value_name = "FILE.toml")]
     output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -164,7 +164,7 @@ fn seen_from(file: &Path, path: &Path) -> PathBuf {
 impl Draft {
     fn text(&self) -> String {
         let mut text = String::from(
-            "# Written by `gyrator new`: look at every line that says how it was found.\n",
+            "# Written by `gyrator new`: check every line that says how it was found.\n",
         );
         let in_bonds = self
             .bonds

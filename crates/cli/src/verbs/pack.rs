@@ -40,7 +40,7 @@ pub(super) struct Options {
     experiment: ExperimentOptions,
     #[command(flatten)]
     coupling: CouplingOptions,
-    /// Start value of a variable, in place of what the system file says [repeatable]
+    /// Start value of a variable, in place of the system file's [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
@@ -55,7 +55,10 @@ pub(super) struct Options {
 pub(super) fn run(options: Options, packed_fmu: &[u8]) -> Result<Exit, Failure> {
     let target = &options.output_file;
     if !is_named(target, "fmu") {
-        let text = format!("--output-file {}: write an .fmu", target.display());
+        let text = format!(
+            "--output-file {}: the name must end in .fmu",
+            target.display()
+        );
         return Err(Failure::usage(text));
     }
     let outputs = [("--output-file", &**target)];

@@ -24,10 +24,10 @@ pub(super) struct Options {
     variables: Vec<String>,
     #[command(flatten)]
     picture: PictureOptions,
-    /// Draw this result over the first one, too [repeatable]
+    /// Draw this result over the first one [repeatable]
     #[arg(long, value_name = "RESULT")]
     with: Vec<PathBuf>,
-    /// The summary of the run, for verdict, units and error bars that a CSV result does not hold
+    /// The summary of the run: verdict, units and error bars, which a CSV result does not contain
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
 }

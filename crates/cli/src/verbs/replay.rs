@@ -31,19 +31,19 @@ pub(super) struct Options {
     /// The recording: COMPONENT.calls, as `run --record-calls` writes it
     #[arg(value_name = "RECORDING")]
     recording: PathBuf,
-    /// The FMU, which may be another version of it [default: the .fmu of this name beside the recording]
+    /// The FMU, or another version of it [default: the .fmu of this name beside the recording]
     #[arg(long, value_name = "FILE.fmu")]
     fmu: Option<PathBuf>,
     #[command(flatten)]
     open: FmuOptions,
-    /// Longest time that a call of the FMU may take; 0 is for ever [Linux]
+    /// Longest time that a call of the FMU may take; 0: no limit [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
-    /// Which log lines of the FMU are shown
+    /// Log lines of the FMU to show
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "warn")]
     log_level: LogLevel,
-    /// Write what was found as JSON to the standard output
+    /// Write the findings as JSON to the standard output
     #[arg(long)]
     json: bool,
 }

@@ -22,10 +22,10 @@ pub(super) struct Options {
     /// and energy of bonds, 40 in all]
     #[arg(value_name = "VARIABLE")]
     variables: Vec<String>,
-    /// The summary of the run, for verdict, energies, settings and provenance that a CSV result does not hold
+    /// The summary of the run: verdict, energies, settings and provenance, which a CSV result does not contain
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
-    /// Write the page here
+    /// Write the page
     #[arg(long, short = 'o', value_name = "FILE.html", value_parser = picture::html)]
     output_file: PathBuf,
 }
@@ -74,7 +74,7 @@ fn summary_of(options: &Options, file: &ResultFile) -> Result<Value, Failure> {
     match summary.get("stop_reason") {
         Some(_) => Ok(summary),
         None => Err(invalid(
-            "this is no summary of a run: it has no `stop_reason`".to_owned(),
+            "this is not a summary of a run: it has no `stop_reason`".to_owned(),
         )),
     }
 }

@@ -27,26 +27,26 @@ pub(super) struct Options {
     experiment: ExperimentOptions,
     #[command(flatten)]
     input: SystemOptions,
-    /// Start value of a variable, in place of what the system file says [repeatable]
+    /// Start value of a variable, in place of the system file's [repeatable]
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
-    /// Feed inputs from a CSV, Parquet or Arrow file with the columns time and COMPONENT.VARIABLE:
-    /// continuous ones on the straight line between rows, others with the value of the row before
+    /// Feed inputs from a CSV, Parquet or Arrow file with the columns time and COMPONENT.VARIABLE; continuous inputs
+    /// are interpolated linearly between rows, others hold the value of the last row
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     input_file: Option<PathBuf>,
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
     coupling: CouplingOptions,
-    /// Add feed-forward to inputs that `gyrator learn` has learned for this system
+    /// Add to inputs the feed-forward that `gyrator learn` wrote for this system
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     feed_forward: Option<PathBuf>,
-    /// End with exit code 0 also where the coupling diverges
+    /// End with exit code 0 even if the coupling diverges
     #[arg(long, help_heading = "Results")]
     accept_divergence: bool,
-    /// Leave out the trial, after the last step, that finds bonds whose `sense` is likely wrong: for FMUs that
-    /// crash when they restore a state
+    /// Leave out the test, after the last step, for bonds whose `sense` is likely wrong; for FMUs that crash when they
+    /// restore a state
     #[arg(long, help_heading = "FMUs")]
     no_sense_check: bool,
     #[command(flatten)]

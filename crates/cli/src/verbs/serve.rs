@@ -21,8 +21,8 @@ pub(super) struct Options {
     /// Folder of the FMUs that runs may load
     #[arg(value_name = "FOLDER", required_unless_present = "init")]
     folder: Option<PathBuf>,
-    /// Make an authority, certificates and a token in this folder, or renew the certificates that are there; hand its
-    /// folder `client` to those who may run FMUs here
+    /// Create a certificate authority, certificates and a token in this folder, or renew the certificates there; give
+    /// its folder `client` to those who may run FMUs on this machine
     #[arg(
         long,
         value_name = "KEYS",
@@ -56,24 +56,24 @@ pub(super) struct Options {
     /// Address and port to listen at; 0.0.0.0 is all addresses of this machine, and port 0 any free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7443")]
     listen: SocketAddr,
-    /// Neither encrypt nor ask for certificates, but for the token alone: at an address of this machine alone
+    /// Ask only for the token, without encryption and certificates; for addresses of this machine only
     #[arg(long)]
     plain_text: bool,
     /// SHA-256 of an FMU that runs may send [repeatable]
     #[arg(long, value_name = "SHA256", value_parser = hash, help_heading = "FMUs")]
     allow: Vec<[u8; 32]>,
-    /// Let runs send any FMU: those who hold the token may then run programs of theirs on this machine
+    /// Let runs send any FMU: everyone with the token may then run programs on this machine
     #[arg(long, help_heading = "FMUs")]
     allow_upload: bool,
-    /// Largest FMU that is sent
+    /// Largest FMU that a run may send
     #[arg(long, value_name = "MIB", default_value = "512", help_heading = "FMUs")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     #[arg(allow_negative_numbers = true)]
     largest_upload: u64,
-    /// Directory where unpacked FMUs are kept for later
+    /// Keep unpacked FMUs in this directory
     #[arg(long, value_name = "DIRECTORY", help_heading = "FMUs")]
     fmu_cache: Option<PathBuf>,
-    /// Most components at a time
+    /// Most components at the same time
     #[arg(
         long,
         value_name = "NUMBER",
@@ -83,11 +83,11 @@ pub(super) struct Options {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
     #[arg(allow_negative_numbers = true)]
     components: u16,
-    /// Longest time of a call, also where a run allows more; 0 is as long as the run allows
+    /// Longest time of a call, even if a run allows more; 0: the run's limit
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "0", help_heading = "Limits")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
-    /// Most memory of the process of a component
+    /// Limit of memory of a component's process
     #[arg(long, value_name = "MIB", help_heading = "Limits")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     #[arg(allow_negative_numbers = true)]

@@ -21,7 +21,7 @@ use crate::session::{Session, SessionOptions};
 #[derive(Debug, Args)]
 #[cfg_attr(feature = "remote", command(mut_arg("host_access", |option| option.hide(true))))]
 pub(super) struct Options {
-    /// The FMU; times come from its default experiment unless they are given
+    /// The FMU; its default experiment has the times, unless options give them
     #[arg(value_name = "FMU")]
     fmu: PathBuf,
     #[command(flatten)]
@@ -29,8 +29,8 @@ pub(super) struct Options {
     /// Start value of a variable [repeatable]
     #[arg(long, value_name = "VARIABLE=VALUE", value_parser = assignment, help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
-    /// Feed the inputs from a CSV file with the columns time and names of inputs: continuous ones
-    /// on the straight line between rows, others with the value of the row before
+    /// Feed the inputs from a CSV file with the columns time and names of inputs; continuous inputs are interpolated
+    /// linearly between rows, others hold the value of the last row
     #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
     input_file: Option<PathBuf>,
     #[command(flatten)]

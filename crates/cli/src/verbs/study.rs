@@ -44,41 +44,40 @@ pub(super) struct Options {
     /// The study file
     #[arg(value_name = "STUDY.toml", required = true)]
     study: Option<PathBuf>,
-    /// Write the table here; finished rows are kept in FILE.journal, from which an interrupted
-    /// study goes on; also `s3://bucket/table.csv` [default: the name of the study file with the ending .csv]
+    /// Write the table to this file or to `s3://bucket/table.csv`; FILE.journal keeps finished rows, from which an
+    /// interrupted study continues [default: the name of the study file with the extension .csv]
     #[arg(long, short = 'o', value_name = "FILE")]
     output_file: Option<PathBuf>,
-    /// Run part i of n of the cases only; `gyrator study merge` joins the parts
+    /// Run only part i of n of the cases; `gyrator study merge` joins the parts
     #[arg(long, value_name = "i/n", default_value = "1/1")]
     shard: Shard,
-    /// Write a summary as JSON here: the counts of failures and verdicts
+    /// Write the counts of failures and verdicts as JSON
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
-    /// End with exit code 0 also where the coupling of some runs diverges, as `accept_divergence = true` in the
-    /// study file does
+    /// End with exit code 0 even if the coupling of some runs diverges, like `accept_divergence = true` in the study
+    /// file
     #[arg(long)]
     accept_divergence: bool,
-    /// Act on variables at given times in all runs that name no other scenario: the actions of this file
+    /// Apply the actions of this file to variables at given times, in all runs that name no other scenario
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
-    /// Have all runs go on from the state in this file, which `gyrator run --save-state` has written
+    /// Start all runs from the state in this file, which `gyrator run --save-state` wrote
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Print the cases, and run none
+    /// Print the cases without running them
     #[arg(long)]
     dry_run: bool,
-    /// Runs that are made at the same time [default: one a core]
+    /// Number of runs at the same time [default: one per core]
     #[arg(long, value_name = "NUMBER")]
     worker_threads: Option<NonZeroUsize>,
-    /// Run in this process: a crash of an FMU then ends the study, and the next attempt meets it again
-    /// [Linux]
+    /// Run in this process, where a crash of an FMU ends the study, now and when it is run again [Linux]
     #[arg(long)]
     no_supervisor: bool,
-    /// Give components processes of their own, so that a run is measured until an FMU crashes: the
-    /// named ones, or all [repeatable] [Linux]
+    /// Run each of these components, or all, in its own process, so that a run is measured until an FMU crashes
+    /// [repeatable] [Linux]
     #[arg(long, value_name = "COMPONENT,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     isolate: Option<Vec<String>>,
-    /// Longest time that a call of an FMU may take; 0 is for ever [Linux]
+    /// Longest time that a call of an FMU may take; 0: no limit [Linux]
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
@@ -90,7 +89,7 @@ pub(super) struct Options {
     input: SystemOptions,
     #[command(flatten)]
     fmus: FmuOptions,
-    /// Which log lines of FMUs are shown
+    /// Log lines of FMUs to show
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "off")]
     log_level: LogLevel,
     #[command(flatten)]
@@ -99,7 +98,7 @@ pub(super) struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Print the cases as comma-separated values, and run none
+    /// Print the cases as comma-separated values without running them
     List {
         /// The study file
         #[arg(value_name = "STUDY.toml")]
@@ -107,19 +106,19 @@ enum Verb {
     },
     /// Draw the table: metrics over one parameter, or one metric over two
     Plot(study_plot::Options),
-    /// Print how much each parameter matters: Sobol indices, or elementary effects
+    /// Print the sensitivity to each parameter: Sobol indices, or elementary effects
     Sensitivity(study_sensitivity::Options),
-    /// Print how far the parts have come, and how long they still take; also while they run
+    /// Print the progress of the parts and their remaining time, also while they run
     Status(study_status::Options),
-    /// Join the parts that `--shard` has made into one table
+    /// Join the parts that `--shard` made into one table
     Merge {
-        /// The parts: their folder, the tables that were written, or their journals
+        /// The parts: their folder, their tables or their journals
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
-        /// Write the table here
+        /// Write the table to this file
         #[arg(long, short = 'o', value_name = "FILE")]
         output_file: PathBuf,
-        /// Write the rows there are, even where some are missing
+        /// Write the table even if rows are missing
         #[arg(long)]
         allow_missing: bool,
     },
@@ -377,7 +376,7 @@ fn job() -> Result<(Job, Option<RunsInProgress>), Failure> {
         return Ok((Job::default(), None));
     };
     let job = Job::of_worker(worker).map_err(|error| {
-        let text = format!("the parent process gives nothing to do: {error}");
+        let text = format!("cannot read the task from the parent process: {error}");
         Failure::new(Exit::Panicked, Message::error(text))
     })?;
     let file = worker.for_parent().try_clone()?;

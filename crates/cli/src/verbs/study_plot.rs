@@ -15,7 +15,7 @@ use crate::picture::PictureOptions;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The table that the study has written: CSV, Parquet or Arrow IPC by the ending of its name
+    /// The table of the study: CSV, Parquet or Arrow IPC
     #[arg(value_name = "TABLE")]
     table: PathBuf,
     /// Draw these metrics; * and ? stand for any text and any character [default: the first ones]
@@ -23,11 +23,11 @@ pub(super) struct Options {
     metrics: Vec<String>,
     #[command(flatten)]
     picture: PictureOptions,
-    /// Draw over this parameter; given twice, the second one is the upright axis of a coloured field [default: the
+    /// Draw over this parameter; given twice, the second one is the vertical axis of a coloured field [default: the
     /// first one or two that vary]
     #[arg(long, value_name = "KEY")]
     over: Vec<String>,
-    /// Draw the rows in which this parameter, or `variant`, has this value only [repeatable]
+    /// Draw only the rows in which this parameter, or `variant`, has this value [repeatable]
     #[arg(long, value_name = "KEY=VALUE", value_parser = assignment)]
     only: Vec<(String, String)>,
 }

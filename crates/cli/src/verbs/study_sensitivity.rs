@@ -20,7 +20,7 @@ pub(super) struct Options {
     /// The study file, with a block `sampling = "saltelli"` or `"morris"`
     #[arg(value_name = "STUDY.toml")]
     study: PathBuf,
-    /// The whole table of the study, of any form [default: the name of the study file with the ending .csv]
+    /// The complete table of the study, in any form [default: the name of the study file with the extension .csv]
     #[arg(value_name = "TABLE")]
     table: Option<PathBuf>,
     /// Analyse this column of the table [repeatable] [default: all `metrics` of the study file]

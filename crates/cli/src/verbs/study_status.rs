@@ -79,7 +79,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         problems => {
             let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
             let failure = Failure::new(Exit::InvalidInput, Message::error(texts.join("\n")));
-            Err(failure.help("a part without its journal is made anew by the command that made it"))
+            Err(failure
+                .help("a part without its journal is made again by the command that made it"))
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::verbs::simulate::not_opened;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The FMUs; a modelDescription.xml alone will do as well
+    /// The FMUs, or modelDescription.xml files
     #[arg(value_name = "FMU", required_unless_present = "list")]
     fmus: Vec<PathBuf>,
     /// List the rules
@@ -32,8 +32,8 @@ pub(super) struct Options {
     /// Run the FMUs as well, each rule in a process of its own
     #[arg(long)]
     dynamic: bool,
-    /// Compare a run with these results; with --dynamic, files of fmi-cross-check beside the FMU and
-    /// results that it holds itself (FMI-LS-REF) are found without asking
+    /// Compare a run with these results; --dynamic also finds the files of fmi-cross-check beside the FMU and the
+    /// results inside it (FMI-LS-REF)
     #[arg(long, value_name = "FILE.csv", help_heading = "Reference")]
     reference: Option<PathBuf>,
     /// Feed the inputs of that run from a CSV file
@@ -54,7 +54,7 @@ pub(super) struct Options {
     options: Option<PathBuf>,
     #[command(flatten, next_help_heading = "Reference")]
     names: RenameOptions,
-    /// Let the FMU play this role of a benchmark, and judge the result as `gyrator benchmark` does
+    /// Put the FMU into this role of a benchmark, and judge the result like `gyrator benchmark`
     #[arg(
         long,
         value_name = "BENCHMARK:ROLE[,OURS=THEIRS…]",
@@ -68,14 +68,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
-    /// Most memory for an FMU, in MiB [Linux]
+    /// Limit of memory for an FMU [Linux]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     #[arg(allow_negative_numbers = true)]
     memory_limit: Option<u64>,
-    /// Let warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// Write what was found as JSON to the standard output
+    /// Write the findings as JSON to the standard output
     #[arg(long)]
     json: bool,
 }

@@ -345,7 +345,7 @@ fn r36_memory_growth() {
     );
 }
 
-/// global data of the C library begins anew in every run.
+/// global data of the C library begins again in every run.
 #[test]
 fn r37_runs_do_not_depend_on_earlier_ones() {
     let result = || {

@@ -116,8 +116,8 @@ fn a_restarted_component_that_crashes_again_ends_the_run() {
     let outcome = bench.run(["run", "restarting.toml"].into_iter().chain(options));
     assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
     for part in [
-        "warning: bad: SIGSEGV in fmi2DoStep, in Faulty.so; its process is started anew, 1 of 2 times",
-        "its process is started anew, 2 of 2 times",
+        "warning: bad: SIGSEGV in fmi2DoStep, in Faulty.so; its process is started again, 1 of 2 times",
+        "its process is started again, 2 of 2 times",
         "bad: SIGSEGV in fmi2DoStep, after 2 restarts at t = 0.4 s (step 4), in Faulty.so; ",
     ] {
         assert!(

@@ -17,7 +17,7 @@ fn is_displaced(bench: &Bench, outcome: &ProgramOutcome, place: &str) {
     let ProgramOutcome { code, stderr, .. } = outcome;
     assert_eq!(*code, Some(1), "{stderr}");
     let expected =
-        "was deleted or replaced by an FMU or another program; all rows are written anew, to";
+        "was deleted or replaced by an FMU or another program; all rows are written again, to";
     assert_eq!(stderr.matches(expected).count(), 1, "{stderr}");
     assert!(
         stderr.contains(&format!("{expected} {place}\n")),

@@ -133,7 +133,7 @@ fn a_recording_of_a_run_that_goes_on_is_reproduced() {
     }
 }
 
-/// The vendor's mended version of an FMU does not show the fault.
+/// The vendor's fixed version of an FMU does not show the fault.
 #[test]
 fn another_fmu_is_named_and_its_first_difference_is_shown() {
     let bench = Bench::new();
@@ -181,7 +181,7 @@ fn files_that_are_no_recordings_are_refused() {
     };
     let (code, message) = replay(b"time,x\n0,1\n");
     assert_eq!(code, Some(3));
-    assert!(message.contains("is no recording of calls"), "{message}");
+    assert!(message.contains("is not a recording of calls"), "{message}");
     let mut damaged = whole.clone();
     let half = damaged.len() / 2;
     damaged[half..half + 8].fill(0xff);

@@ -264,7 +264,7 @@ fn mistakes_are_named() {
                 "out.html",
             ],
             3,
-            "this is no summary of a run",
+            "this is not a summary of a run",
         ),
         (
             &["report", "notes.html", "-o", "notes.html"],

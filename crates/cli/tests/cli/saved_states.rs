@@ -201,7 +201,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
     let step = [
         "warm.state: the saved run is of another system",
         "step_size",
-        "save the state anew",
+        "save the state again",
     ];
     refuse(&bench, &format!("{resume} --step-size 2e-3"), 3, &step);
     refuse(

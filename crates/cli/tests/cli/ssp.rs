@@ -20,7 +20,7 @@ fn an_exported_system_gives_the_same_result() {
         }
         assert!(bench.read("1.csv") == bench.read("2.csv"), "{correction}");
     }
-    // Isolated components open their FMUs anew, in processes of their own.
+    // Isolated components open their FMUs again, in processes of their own.
     let outcome = bench.run([
         "run",
         "elsewhere/moved.ssp",

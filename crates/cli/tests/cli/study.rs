@@ -101,7 +101,7 @@ fn the_table_does_not_depend_on_threads_nor_on_parts() {
     }
 }
 
-/// The FMUs of an archive are unpacked anew by each process, into another folder each time.
+/// The FMUs of an archive are unpacked again by each process, into another folder each time.
 #[test]
 fn systems_of_other_formats_make_the_same_table() {
     let bench = Bench::new();
@@ -259,7 +259,7 @@ fn a_study_of_which_no_run_can_begin_fails() {
     bench.write("study.toml", study);
     let outcome = bench.run(["study", "study.toml"]);
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
-    let text = "none of the runs could begin: no stop time is given";
+    let text = "none of the runs could start: no stop time is given";
     assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
     assert_eq!(cell(&bench.read("study.csv"), 1, "stop_reason"), "invalid");
 }
@@ -868,7 +868,7 @@ fn error_bars_of_a_study_are_of_real_outputs_and_whole_runs() {
         ),
         (
             "error_bars = \"bond.coupling.residual_power\" #",
-            "is no real output",
+            "is not a real output",
         ),
     ] {
         bench.write("study.toml", &WITH_ERROR_BARS.replace("error_bars", change));

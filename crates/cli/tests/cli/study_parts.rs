@@ -125,7 +125,7 @@ fn status_names_damaged_and_foreign_files() {
         message.contains("part-2.csv.journal:3:thisisnoline"),
         "{message}"
     );
-    // The others are shown all the same, each study by itself.
+    // The others are shown anyway, each study by itself.
     assert!(
         outcome.stdout.contains("study.toml: 6 of 12 rows"),
         "{}",

@@ -2,7 +2,8 @@
 //! `target/fmus`, the program in `target/release` and on the path, a copy of `examples/`.
 //!
 //! A block that is not run says why in its info string: ```` ```sh no-run="it takes an hour" ````. A line that ends with another
-//! code than 0 says so in its comment: `# exit code 6: …`. What a page needs and does not show stands in comments `<!-- setup: … -->`.
+//! code than 0 says so in its comment: `# exit code 6: …`. Commands that a page needs and does not show stand in
+//! comments `<!-- setup: … -->`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -163,7 +164,7 @@ fn check_pictures(page: &Page, folder: &Path) -> Option<String> {
     })
 }
 
-/// Whether stale pages and pictures are written anew.
+/// Whether stale pages and pictures are written again.
 pub(crate) fn is_written_anew() -> bool {
     std::env::var_os("GYRATOR_WRITE_DOCS").is_some()
 }

@@ -1,5 +1,5 @@
 //! The pages of `docs/reference`: keys against the readers, words against the registries. With `GYRATOR_WRITE_DOCS=1` the page of words is
-//! written anew.
+//! written again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -7,6 +7,9 @@ use crate::accuracy::error_against;
 use crate::coupling::{Coupling, single_changes};
 use crate::probe::{Course, ExamineError, ProbeFailure};
 
+// The numbers are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
+// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+
 /// Words of each key that are tried together.
 const TOGETHER: usize = 2;
 /// Combinations that are tried, at most.

@@ -9,6 +9,9 @@ use crate::probe::{ExamineError, ProbeFailure};
 use crate::stability::Stability;
 use crate::verification::{Verification, verify};
 
+// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
+// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+
 /// Macro-steps of the runs that verify a proposal.
 const VERIFIED: usize = 72;
 /// Steps of the runs that verify a proposal, for each macro-step: at H, H/2 and H/4, and of the proposal.

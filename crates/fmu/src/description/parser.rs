@@ -212,7 +212,7 @@ impl<'a> Parser<'a> {
         if !name.chars().all(is_word) || name.starts_with(|c: char| c.is_ascii_digit()) {
             self.warn(
                 element.offset,
-                format!("modelIdentifier {name:?} is no C identifier"),
+                format!("modelIdentifier {name:?} is not a C identifier"),
             );
         }
         Ok(name)

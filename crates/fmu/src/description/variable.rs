@@ -27,7 +27,7 @@ pub struct RealAttributes {
     /// Index in [`ModelDescription::variables`](crate::ModelDescription::variables), from 0, of
     /// the variable that this one is the time derivative of.
     pub derivative: Option<usize>,
-    /// Whether a continuous state may be set anew at an event (model exchange).
+    /// Whether a continuous state may be set again at an event (model exchange).
     pub reinit: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Instances that step together: all are given their inputs, then all make their step, then all give their outputs.
 //!
-//! An [`Instance`] checks before and after each call what hardly ever changes. A [`Lane`] checks the same once before
-//! some macro-steps in a row, and keeps for the calls one compact record an instance, side by side. What is not the
-//! usual course interrupts it: the calls go on through the instance alone, where each status has its effect.
+//! An [`Instance`] checks conditions before and after each call that hardly ever change. A [`Lane`] checks them once
+//! before some macro-steps in a row, and keeps for the calls one compact record an instance, side by side. Anything
+//! unusual interrupts it: further calls go through the instance, where each status has its effect.
 
 #![expect(unsafe_code, reason = "calls the functions of the FMUs")]
 

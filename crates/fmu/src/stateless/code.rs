@@ -3,9 +3,10 @@
 //! Position-independent code reaches variables in three ways: by a distance of 32 bits from the end of the instruction,
 //! which is followed by at most four bytes of a constant; by an address in a table that the dynamic loader has
 //! written, which shows in the relocations; and in the large code model by a distance of 64 bits from that table.
-//! Instructions are not decoded: every byte may be the first of a distance. What looks like one by chance is a doubt,
-//! and rare: eight bytes are met once in a hundred million. An array may also be reached from an address before it,
-//! to which its index is added (`a[i - 1]`): no instruction may take an address among those tables, except their start.
+//! Instructions are not decoded: every byte may be the first of a distance. Bytes that look like one by chance are a
+//! doubt, and rare: eight bytes match once in a hundred million. An array may also be reached from an address before
+//! it, to which its index is added (`a[i - 1]`): no instruction may take an address among those tables, except their
+//! start.
 
 use std::ops::Range;
 

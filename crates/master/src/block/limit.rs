@@ -15,7 +15,7 @@ const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 pub(super) const ENTRY: Entry<dyn Block> = Entry {
     name: "limit",
-    summary: "u, but not less than min and not more than max",
+    summary: "u, limited to the range from min to max",
     source: "Modelica.Blocks.Nonlinear.Limiter",
     parameters: &[
         ParameterInfo::number("min", "least value", f64::NEG_INFINITY, ANY),

@@ -55,7 +55,7 @@ const MEMORY: f64 = 0.9;
 
 const ALPHA: ParameterInfo = ParameterInfo::number_or_auto(
     "alpha",
-    "share α of the coupling error that is made good; auto: the share that returned in past steps",
+    "share α of the coupling error that is corrected; auto: the share that persisted over past steps",
     (0.0, 2.0),
 );
 
@@ -282,7 +282,7 @@ mod tests {
     }
 
     /// Sadjina & Pedersen 2019, eq. 11: α times the mean error over the step that ended, by the
-    /// trapezoidal rule, so that its integral is made good over the step that begins.
+    /// trapezoidal rule, so that its integral is corrected over the step that begins.
     #[test]
     fn the_integral_of_the_error_is_made_good() {
         let mut nepce = begun("nepce", &[("alpha", Value::Real(0.5))], &facts(1));
@@ -293,7 +293,7 @@ mod tests {
         // From no error at the start to 2 and −1: means of 1 and −0.5.
         let first = corrected(nepce, &short_of(1, 2.0, -1.0));
         assert_eq!(first, (vec![0.5], vec![-0.25]));
-        // From 2 to 6 and from −1 to 3 over a step of 1 s, to be made good in a quarter of it.
+        // From 2 to 6 and from −1 to 3 over a step of 1 s, to be corrected in a quarter of it.
         let mut second = short_of(2, 6.0, 3.0);
         second.next_step = 0.25;
         assert_eq!(corrected(nepce, &second), (vec![8.0], vec![2.0]));

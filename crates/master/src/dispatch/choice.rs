@@ -21,7 +21,7 @@ const KEPT: f64 = 0.9;
 const LOOK: u32 = 200;
 /// Looks in a row that find several threads no faster than one before they are left.
 const SLOW_LOOKS: u32 = 3;
-/// Looks after which the units are measured anew.
+/// Looks after which the units are measured again.
 const LOOKS: u32 = 100;
 /// Steps on one thread before several are thought of again: at first, and at most; each time twice as many.
 const PAUSES: (u32, u32) = (1_000, 64_000);
@@ -253,7 +253,7 @@ mod tests {
         let times = [40_000; 4];
         assert_eq!(make(&mut choice, FIRST, &times, 82_000), 0);
         assert_eq!(make(&mut choice, 10_000, &times, 82_000), 10_000);
-        // Now and then some steps measure the units anew.
+        // Now and then some steps measure the units again.
         let count = make(&mut choice, 100_000, &times, 82_000);
         assert!((99_900..100_000).contains(&count), "{count}");
     }
@@ -313,7 +313,7 @@ mod tests {
     fn units_that_become_cheap_are_stepped_on_one_thread_again() {
         let mut choice = Choice::new(1);
         make(&mut choice, 1_000, &[40_000; 4], 85_000);
-        // On several threads they are no slower than they were on one, until they are measured anew.
+        // On several threads they are no slower than they were on one, until they are measured again.
         make(&mut choice, (LOOK * LOOKS) as usize, &[100; 4], 2_000);
         assert_eq!(make(&mut choice, 900, &[100; 4], 2_000), 0);
     }

@@ -29,7 +29,7 @@ impl Ended {
     }
 }
 
-/// What a run does between macro-steps in a row.
+/// Actions of a run between macro-steps in a row.
 pub(crate) trait Between {
     /// The macro-step to make after so many.
     fn next(&mut self, made: usize) -> Option<Step>;

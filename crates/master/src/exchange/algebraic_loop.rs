@@ -33,12 +33,12 @@ const ACCEPTED: f64 = 1e-8;
 /// Residual, relative to the largest magnitude of the output so far, above which a loop of which each point makes one iteration
 /// counts as not solved. A choice: it shows in no plot, and a macro-step of half the size leaves a quarter.
 const NOTICED: f64 = 1e-3;
-/// D is measured anew where an iteration leaves more than this part of the residual: one with the right D leaves its square.
+/// D is measured again where an iteration leaves more than this part of the residual: one with the right D leaves its square.
 const SLOW: f64 = 0.1;
 /// Newton's method has diverged where so many changes, one after the other, are each larger than the one before: near a solution
 /// each is the square of it, and the first ones from far away may grow.
 const GROWTH: u32 = 10;
-/// An output of so many times its largest magnitude so far has diverged.
+/// An output of so many times its largest magnitude so far has diverged. A choice.
 const DIVERGED: f64 = 1e12;
 
 /// Prepares the loops, whose passes stand side by side. Units that are to make trial steps are tried at the point of `step`.

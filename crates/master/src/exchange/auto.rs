@@ -1,5 +1,5 @@
 //! The best of the other modes that a unit allows: fresh where it declares that safe, compensated where D is known and
-//! smooth, else stale. [`select_exchange`](super::select_exchange) chooses once the units are initialised.
+//! smooth, else stale. Source: own. [`select_exchange`](super::select_exchange) chooses once the units are initialised.
 
 use super::modes::{Mode, Words};
 use crate::exchange_mode::Exchange;

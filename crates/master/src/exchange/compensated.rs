@@ -1,5 +1,9 @@
-//! Stale outputs plus D·(u − ũ), D being the derivative of the outputs by the inputs: exact where they are linear in the
-//! inputs, and within the order of calls of FMI 2.0 §4.2.4.
+//! Stale outputs plus D·(u − ũ), with D the derivative of the outputs by the inputs, u the new input and ũ that of the
+//! step: exact where outputs are linear in the inputs, and within the order of calls of FMI 2.0 §4.2.4.
+//!
+//! Source: own; D from `fmi2GetDirectionalDerivative` (FMI 2.0 §2.1.9) at each communication point, else from central
+//! differences at the start. Use it where outputs may not be read again. Limits: D is taken at ũ, so the rest is of
+//! second order in u − ũ, and first order where a measured D changes.
 
 use super::modes::{Mode, Words};
 use super::trial::{estimate, try_inputs};

@@ -1,5 +1,8 @@
-//! Outputs read again after the new inputs were set. FMI 2.0 forbids that order of calls between steps (§4.2.4, C-28), so a
-//! unit has to declare it safe, or the user to ask for it.
+//! Outputs read again after the new inputs were set. FMI 2.0 does not allow that order of calls between steps (§4.2.4,
+//! C-28), so a unit has to declare it safe, or the user to ask for it.
+//!
+//! Source: Thielemans et al. (2023) §3.1. Use it where FMUs allow it: nothing of the outputs is stale. Limits: FMUs that
+//! compute outputs in `fmi2DoStep` only return the stale ones.
 
 use super::modes::{Mode, Words};
 use super::trial::only_change;

@@ -237,9 +237,9 @@ impl LoopUnits<'_> {
         made.map_err(|fault| (component, fault))
     }
 
-    /// Finds D about the inputs that are tried: by the units where they give it, else by differences where `anew`. That of a line
+    /// Finds D about the inputs that are tried: by the units where they give it, else by differences where `again`. That of a line
     /// is that of its point.
-    pub(super) fn measure(&mut self, is_first: bool, anew: bool) -> Result<(), ComponentFault> {
+    pub(super) fn measure(&mut self, is_first: bool, again: bool) -> Result<(), ComponentFault> {
         for place in 0..self.passes.len() {
             if !self.of.memory.is_due[place] {
                 continue;
@@ -258,7 +258,7 @@ impl LoopUnits<'_> {
                     }
                     read => read?,
                 }
-            } else if way != LoopWay::Linear && anew {
+            } else if way != LoopWay::Linear && again {
                 self.difference(place)?;
             }
         }

@@ -1,5 +1,8 @@
-//! Outputs as the step left them, with the inputs of that step in them: the order of calls of FMI 2.0 §4.2.4. At a bond
-//! they make energy; their errors −D·(u − ũ) are kept for ledger, audit and corrections where D is known.
+//! Outputs as the step left them, with the inputs of that step in them: the order of calls of FMI 2.0 §4.2.4.
+//!
+//! Source: FMI 2.0 §4.2.4, as most masters. Use it to compare with them, and where FMUs allow nothing else. Limits: at
+//! a bond stale outputs make energy; their errors −D·(u − ũ) are kept for ledger, audit and corrections where D is
+//! known.
 
 use super::modes::{Mode, Words};
 use super::trial::{estimate, try_inputs};

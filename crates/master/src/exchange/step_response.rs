@@ -10,8 +10,8 @@ use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
 /// tolerance of a solver leaves of a value.
 const TIMES: f64 = 1000.0;
 
-/// Part of the communication step that is tried where that says nothing, as of units of which an interface model makes many
-/// short steps.
+/// Part of the communication step that is tried where a whole one shows nothing, as with units of which an interface
+/// model makes many short steps. A choice: the steps of the cranes' interface models are as short.
 const SHORT: f64 = 0.02;
 
 /// Least change of an output, relative to it: 1e4 roundings.

@@ -59,13 +59,13 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
         },
         ParameterInfo::whole_number_or_auto(
             "weight_order",
-            "order of the weight of the error, 1 to 3: the higher, the more low frequencies count; auto: by the signal's past",
+            "order of the error's weight, 1 to 3: with a higher one, low frequencies count more; auto: by the signal's past",
             1,
             (1, 3),
         ),
         ParameterInfo::number_or_auto(
             "weight_cutoff",
-            "its cut-off, times the macro-step; auto: 0.01, 0.03 or 0.06 by the order",
+            "cut-off of the error's weight, times the macro-step; auto: 0.01, 0.03 or 0.06 by the order",
             (1e-3, 1.0),
         ),
         ParameterInfo::number_or_auto(
@@ -78,12 +78,7 @@ pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
             "weight of the compensator's own output; auto: 3e-3 one-sided, else 2e-4, from order 2 on 1e-3",
             (1e-4, 0.1),
         ),
-        ParameterInfo::number(
-            "static_gain",
-            "gain for signals that do not change",
-            1.0,
-            (0.5, 2.0),
-        ),
+        ParameterInfo::number("static_gain", "gain for constant signals", 1.0, (0.5, 2.0)),
     ],
     facts,
     build: |arguments| Box::new(HInfinity::new(specifications(arguments))),

@@ -149,7 +149,7 @@ fn number(text: &str) -> Result<f64, String> {
     let number = text.trim().parse().ok();
     number
         .filter(|number: &f64| number.is_finite())
-        .ok_or_else(|| format!("`{text}` is no finite number"))
+        .ok_or_else(|| format!("`{text}` is not a finite number"))
 }
 
 /// Greatest number of a run: numbers that follow it do not overflow.
@@ -180,7 +180,7 @@ impl FeedForward {
             "exchange" => {
                 let (word, component) = value.split_once(' ').unwrap_or((value, ""));
                 let mode =
-                    exchange_of(word).ok_or_else(|| format!("`{word}` is no exchange mode"))?;
+                    exchange_of(word).ok_or_else(|| format!("`{word}` is not an exchange mode"))?;
                 self.exchange.push((component.to_owned(), mode));
             }
             "run" => self.origin = Some(origin(value)?),
@@ -212,7 +212,8 @@ impl FeedForward {
             }
             "degree" => {
                 let degree = value.parse().ok().filter(|degree| *degree <= 3);
-                channel.degree = degree.ok_or_else(|| format!("`{value}` is no degree up to 3"))?;
+                channel.degree =
+                    degree.ok_or_else(|| format!("`{value}` is not a degree from 0 to 3"))?;
             }
             _ => return Err(unknown()),
         }
@@ -331,7 +332,7 @@ mod tests {
         expect(
             &text.replace("compensated", "guess"),
             4,
-            "`guess` is no exchange mode",
+            "`guess` is not an exchange mode",
         );
         expect(
             &text.replace("# degree 3", "# degree 4"),

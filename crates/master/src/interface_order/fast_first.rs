@@ -1,7 +1,8 @@
-//! The fast side steps first; the multibody component receives its mean force, so that both get one impulse.
+//! The fast side steps first; the multibody component then receives the mean of its force, so that both sides get the
+//! same impulse.
 //!
-//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse in place of the force. Use it where the macro-step is long
-//! against the forces. Limits: the multibody component waits for the fast side.
+//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse in place of the force. Use it where forces change much
+//! within a macro-step. Limits: the multibody component waits for the fast side.
 
 use super::Order;
 use super::fast_side::END;

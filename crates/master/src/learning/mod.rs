@@ -33,16 +33,16 @@ pub use recorded::Recorded;
 /// Macro-steps times inputs that learn: some gigabytes.
 const MAX_CURVES: usize = 10_000_000;
 
-/// Source of the inputs before anything was learned.
+/// Inputs to which the feed-forward is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Base {
-    /// Outputs with direct feed-through one macro-step late (Thielemans 2023 §3.1). They are read
-    /// again after their inputs were set from units that declare that safe, else compensated.
+    /// Outputs with direct feed-through one macro-step late (Thielemans 2023 §3.1): read again after their inputs were
+    /// set where units declare that safe, else compensated.
     #[default]
     Delay,
-    /// Outputs read again after their inputs were set, not delayed: only the course of an input
-    /// between communication points is left to learn.
+    /// Outputs read again after their inputs were set, not delayed: learning adds only the course of an input between
+    /// communication points.
     Fresh,
     /// Compensated outputs, not delayed.
     Compensated,
@@ -51,11 +51,11 @@ pub enum Base {
     Stale,
 }
 
-/// How a reference that is known at communication points goes on between them, in hindsight.
+/// Interpolation of a recorded reference between communication points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interpolation {
-    /// It stays.
+    /// The value of the last point.
     Hold,
     /// Straight lines.
     Linear,
@@ -93,7 +93,7 @@ pub struct Learning {
     /// Learning diverges where ‖e‖₂ exceeds this many times the best in two runs one after the other,
     /// while its growth does not slow down or ‖e‖₂ exceeds even the fourth power of it.
     pub divergence: f64,
-    /// Source of the inputs before anything was learned.
+    /// Inputs to which the feed-forward is added.
     pub base: Base,
     /// How references go on between communication points.
     pub interpolation: Interpolation,

@@ -42,8 +42,8 @@ impl<N: Number> Point<N> {
         self.output = self.output + weighted_effort * flow;
     }
 
-    /// What these powers make in a macro-step of this `size`, s. Of the integrals, the inputs are the outputs at the start, with the
-    /// power `before`, and there is no residual power; at the end the units have their `own` powers, given and received.
+    /// Energies of a macro-step of this `size`, s. At its start the inputs are the outputs, with the power `before`
+    /// and no residual power; at its end the units have their `own` powers, given and received.
     #[inline(always)]
     pub(super) fn made(&self, own: [N; 2], before: N, size: f64) -> Made<N> {
         let [own_given, own_received] = own;

@@ -17,7 +17,7 @@ pub(super) struct Made<N> {
     pub(super) curvature: N,
 }
 
-/// What a macro-step adds to the sums.
+/// Terms of a macro-step in the sums.
 #[derive(Clone, Copy)]
 pub(super) struct Addends<N> {
     /// Residual and given power, W.

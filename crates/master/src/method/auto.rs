@@ -1,10 +1,10 @@
-//! The method that a system needs: units that step one after the other where outputs with direct feed-through are
-//! passed on as a step left them, so that those with feed-through step last and what they give is not stale; else units in
-//! parallel, and so wherever another part of the system needs that. The choice follows from the description alone, so that a
-//! result does not depend on the number of threads.
+//! Selects the method that a system needs: `gauss-seidel` with the units with direct feed-through last, where their
+//! outputs are exchanged stale, so that they no longer are; else, and where another part of the system needs parallel
+//! units, `jacobi`. The choice follows from the description alone, so that a result does not depend on the number of
+//! threads.
 //!
-//! Source: own. Use it where nothing is known about a system. Limits: whether direct feed-through can be compensated is known
-//! once the units are initialised, and no earlier: with `exchange = "auto"` the units step in parallel.
+//! Source: own. Use it where nothing is known about a system. Limits: whether direct feed-through can be compensated
+//! is known only after initialization: with `exchange = "auto"` the units step in parallel.
 
 use super::{Method, gauss_seidel, jacobi};
 use crate::exchange_mode::Exchange;

@@ -2,11 +2,11 @@
 //! the same state until the ends of their inputs agree with the ends of the outputs that feed them. An input follows
 //! the line y(t) → y(t + H), or holds y(t + H) or the mean of both where its unit takes values only.
 //!
-//! Sources: Küttler & Wall (2008) for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) for IQN-ILS; Haelterman et
-//! al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods
-//! diverge at any affordable step, and as a reference. Limits: all units of a loop save and restore their states
-//! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside of
-//! loops step once, in the order in which they feed each other.
+//! Sources: Küttler & Wall (2008) for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) for IQN-ILS;
+//! Haelterman et al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods diverge
+//! at any affordable step, and as a reference. Limits: all units of a loop save and restore their states
+//! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside
+//! of loops step once, in the order in which they feed each other.
 
 use super::serial::{Held, Lines, LookAhead, Turn};
 use super::{Method, MethodFacts, loops};
@@ -50,7 +50,7 @@ const fn tolerance(name: &'static str, summary: &'static str) -> ParameterInfo {
 
 pub(super) const ENTRY: Entry<dyn Method> = Entry {
     name: "iterative",
-    summary: "units of a loop make each macro-step again until their inputs agree with the outputs at its end; implicit",
+    summary: "units of a loop repeat each macro-step until their inputs agree with the outputs at its end; implicit",
     source: "Küttler & Wall 2008; Degroote, Bathe & Vierendeels 2009",
     parameters: &[
         ParameterInfo {

@@ -2,10 +2,9 @@
 //! follows the extrapolation of its source's outputs up to t, ũ(t + s) = Φ(y(t), y(t − H), …)(s).
 //!
 //! Source: FMI 2.0 §4.2; Rodríguez et al. (2022) §2. One pass a macro-step, without iteration and
-//! without rolling back; single- and multi-rate. Use it first, with threads, with hardware in the
-//! loop and with corrections: it withholds nothing from other entries. Limits: an extrapolated
-//! input is wrong by a power of H, and the largest stable H follows from the stiffest loop over the
-//! interface.
+//! without rolling back; single- and multi-rate. Use it first, with threads, with hardware in the loop and with
+//! corrections: every other entry of the registries goes with it. Limits: an extrapolated input is wrong by a power of
+//! H, and the largest stable H follows from the stiffest loop over the interface.
 
 use super::{Method, MethodFacts};
 use crate::interface_order;

@@ -95,7 +95,7 @@ fn extrapolation(graph: &Graph, state: Option<&SystemState>, decisions: &mut Vec
                     1 => "extrapolation hold".to_owned(),
                     _ => format!("extrapolation by the mean of the prediction at the starts of {count} inner steps"),
                 },
-                why: format!("the unit shows to make {count} steps of the semi-implicit Euler method in a macro-step"),
+                why: format!("the outputs of the unit show {count} steps of the semi-implicit Euler method in a macro-step"),
                 from: graph.clock.start() + from,
             }));
             decisions.extend(changes.iter().map(|change| Decision {

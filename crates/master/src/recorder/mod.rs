@@ -128,7 +128,7 @@ impl Recorder {
         gyrator_record::ColumnarSink::create(path.as_ref(), &gyrator_record::PARQUET).map(Self::new)
     }
 
-    /// Writes a file in the form that the ending of its name asks for: `.csv`, and `.parquet` with the feature `parquet`.
+    /// Writes a file in the form that its file extension selects: `.csv`, and `.parquet` with the feature `parquet`.
     ///
     /// # Errors
     /// An ending without a form; a file that cannot be made.

@@ -261,7 +261,7 @@ impl<K: EntryKind + ?Sized> Registry<K> {
         const A_WORD: &str =
             "it must begin with a letter and go on with letters, digits, `-` and `_`";
         if !is_word(entry.name) {
-            return Some(format!("its name is no word; {A_WORD}"));
+            return Some(format!("its name is not a valid word; {A_WORD}"));
         }
         if K::RESERVED.contains(&entry.name) {
             return Some("system files use this word for something else".to_owned());
@@ -272,7 +272,9 @@ impl<K: EntryKind + ?Sized> Registry<K> {
         for (index, parameter) in entry.parameters.iter().enumerate() {
             let name = parameter.name;
             if !is_word(name) {
-                return Some(format!("`{name}` is no name of a parameter; {A_WORD}"));
+                return Some(format!(
+                    "`{name}` is not a valid name of a parameter; {A_WORD}"
+                ));
             }
             // `{ name = "word", parameter = … }`
             let before = &entry.parameters[..index];

@@ -227,8 +227,8 @@ impl<'a> Judgement<'a> {
     }
 
     /// The error of components between which there are corrected bonds: half the residual energy, with the correction, over
-    /// the range of the energy that went over, as energy goes with the square of an amplitude. What a correction puts right over many
-    /// steps is wrong in each of them.
+    /// the range of the energy that went over, as energy goes with the square of an amplitude. A correction puts right
+    /// over many steps an error that each of them has.
     fn by_energies(&self, links: &[Link]) -> Option<f64> {
         let state = &self.run.state;
         let is_corrected = |index: &usize| {

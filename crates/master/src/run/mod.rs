@@ -124,8 +124,8 @@ pub fn check_senses(run: &mut Run) {
 /// Takes the simulated time of a communication point, s, and the number of macro-steps before it.
 pub type Tracker = Box<dyn Fn(f64, u64) + Send>;
 
-/// Gives `tracker` the present communication point, and each that follows, some of them twice, before any observer sees it. It sees no values, so
-/// that macro-steps can be made in a row.
+/// Calls `tracker` at the present communication point and at each that follows, at some of them twice, before any
+/// observer. It sees no values, so that macro-steps can be made in a row.
 pub fn track(run: &mut Run, tracker: Tracker) {
     run.tracker = Some(tracker);
     track_point(run);

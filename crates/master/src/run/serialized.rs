@@ -94,7 +94,7 @@ fn serialized(run: &mut Run) -> Result<Vec<u8>, RunError> {
     if !run.timeline.is_at_whole_step() {
         let time = run.time();
         return Err(RunError::NotSaved(format!(
-            "the last step was shortened to end at {time} s, which is no communication point of longer runs"
+            "the last step was shortened to end at {time} s, which is not a communication point of longer runs"
         )));
     }
     let mut stream = StateStream::to_write();
@@ -157,7 +157,7 @@ fn transfer_facts(run: &Run, stream: &mut StateStream) -> Result<(), RunError> {
     stream.keep(&mut form);
     if form != FORM {
         return Err(RunError::NotRestored(format!(
-            "it has the form {form}, and this version of gyrator reads the form {FORM}: save it anew"
+            "it has the form {form}, and this version of gyrator reads the form {FORM}: save it again"
         )));
     }
     let mut own = vec![

@@ -136,12 +136,12 @@ pub(crate) fn value_of(kind: VariableType, number: f64) -> Result<Value, String>
             Ok(Value::Boolean(number == 1.0))
         }
         VariableType::Boolean => Err(format!("{number}, which is neither true nor false")),
-        VariableType::String => Err(format!("{number}, which is no text")),
+        VariableType::String => Err(format!("{number}, which is not a text")),
         VariableType::Integer | VariableType::Enumeration if is_integer => {
             Ok(Value::Integer(number as i32))
         }
         VariableType::Integer | VariableType::Enumeration => {
-            Err(format!("{number}, which is no Integer of 32 bits"))
+            Err(format!("{number}, which is not an Integer of 32 bits"))
         }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) struct LoopRecord {
     pub(crate) magnitudes: Vec<f64>,
     /// Time of the last solution, s.
     pub(crate) last_time: f64,
-    /// D by which it was found, and the change of each input by it; empty where D is not measured anew.
+    /// D by which it was found, and the change of each input by it; empty where D is not measured again.
     pub(crate) last_gains: Vec<f64>,
     pub(crate) last_changes: Vec<f64>,
 }

@@ -11,7 +11,7 @@ pub(crate) struct Pass {
     pub(crate) input_handles: Vec<Handle>,
     pub(crate) outputs: Vec<usize>,
     pub(crate) output_handles: Vec<Handle>,
-    /// D: ∂output/∂input, row by row; measured anew at each point where the unit gives derivatives.
+    /// D: ∂output/∂input, row by row; measured again at each point where the unit gives derivatives.
     pub(crate) gains: Vec<f64>,
     /// D is smooth, as far as it was probed: the errors of stale outputs follow from it.
     pub(crate) is_smooth: bool,

@@ -79,7 +79,7 @@ impl FmuCache {
     }
 
     /// A cache of the same files whose FMUs have libraries of their own ([`Fmu::with_own_libraries`]): for
-    /// another thread, which a fatal error of this one's FMUs shall not concern.
+    /// another thread, which a fatal error of this one's FMUs does not concern.
     #[must_use]
     pub fn with_own_libraries(&self) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl FmuCache {
         }
     }
 
-    /// Loads the libraries anew from now on, as an FMU needs it after a fatal error.
+    /// Loads the libraries again from now on, as an FMU needs it after a fatal error.
     pub fn renew(&self) {
         self.fmus
             .lock()

@@ -8,7 +8,7 @@ use gyrator_system::{Problem, SystemFile, toml_file};
 
 use crate::start_error::StartError;
 
-/// Reads a system in the format that the ending of its name stands for, or that its folder holds.
+/// Reads a system file in the format that its extension selects, or the system in a folder.
 pub(super) fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), StartError> {
     if is_ssp(path) {
         return read_ssp(path, &[]);

@@ -120,15 +120,15 @@ impl StateFile {
     /// # Errors
     /// Bytes that are none of such a file, or not all of it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
-        let anew = "save it anew with --save-state";
+        let again = "save it again with --save-state";
         if !Self::is_one(bytes) || bytes.is_empty() {
-            return Err(StateFileError::new("this is no saved state", anew));
+            return Err(StateFileError::new("this is no saved state", again));
         }
         if !bytes.starts_with(MAGIC) {
             let message = "this saved state is of another version of gyrator";
-            return Err(StateFileError::new(message, anew));
+            return Err(StateFileError::new(message, again));
         }
-        let damaged = || StateFileError::new("this saved state is damaged or cut short", anew);
+        let damaged = || StateFileError::new("this saved state is damaged or cut short", again);
         let (whole, hash) = bytes.split_last_chunk::<HASH>().ok_or_else(damaged)?;
         let body = whole.get(MAGIC.len()..).ok_or_else(damaged)?;
         if Sha256::digest(whole)[..] != hash[..] {
@@ -183,7 +183,7 @@ impl StateFile {
             let mut pairs = self.files.iter().zip(&own.files);
             if let Some(((name, _), _)) = pairs.find(|(theirs, own)| theirs != own) {
                 let message = format!("the FMU or table of {name} is not that of the saved run");
-                let help = "go on with the file of the saved run, or save the state anew";
+                let help = "go on with the file of the saved run, or save the state again";
                 return Err(StateFileError::new(message, help));
             }
         }
@@ -204,7 +204,7 @@ impl StateFile {
                     line(theirs),
                     line(here)
                 );
-                let help = "go on with the system and the options of the saved run, or save the state anew";
+                let help = "go on with the system and the options of the saved run, or save the state again";
                 return Err(StateFileError::new(message, help));
             }
         }

@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 20;
 const LONGEST_ROW: usize = 64 << 20;
 
 pub(super) fn not_a_file(path: &Path) -> ReadTableError {
-    let message = "this is no ordinary file; results are read from files, more than once";
+    let message = "this is not an ordinary file; results are read from files, more than once";
     let source = io::Error::new(io::ErrorKind::InvalidInput, message);
     io_error(path, source)
 }

@@ -13,7 +13,7 @@ use crate::tree::{Element, Reader};
 
 /// End of the name of a description.
 const SUFFIX: &str = "OspModelDescription.xml";
-/// Its outermost element.
+/// Its root element.
 const ROOT: &str = "OspModelDescription";
 
 /// Ports of which the product of the two variables is a power: type, effort, flow.
@@ -166,7 +166,7 @@ fn groups_of(text: &str, start: usize, reader: &mut Reader<'_>) -> BTreeMap<Stri
     let root = tree.root();
     if root.name() != ROOT {
         let message = format!(
-            "the outermost element is `{}`, not `OspModelDescription`",
+            "the root element is `{}`, not `OspModelDescription`",
             root.name()
         );
         reader.error("wrong-root", message, &root.span());

@@ -62,7 +62,7 @@ fn system(reader: &mut Reader<'_>) -> SystemFile {
     let root = tree.root();
     if root.name() != "OspSystemStructure" {
         let message = format!(
-            "the outermost element is `{}`, not `OspSystemStructure`",
+            "the root element is `{}`, not `OspSystemStructure`",
             root.name()
         );
         reader.error("wrong-root", message, &root.span());

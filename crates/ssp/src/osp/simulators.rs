@@ -61,7 +61,7 @@ fn step_size(
     let step = ratio.floor().max(1.0) * macro_step;
     if (step - asked.value).abs() > 1e-9 * asked.value.abs() {
         let message = format!(
-            "the step of `{simulator}`, {} s, is no multiple of `BaseStepSize`, {macro_step} s; it steps by {step} s",
+            "the step of `{simulator}`, {} s, is not a multiple of `BaseStepSize`, {macro_step} s; it steps by {step} s",
             asked.value
         );
         let problem = Problem::warning("step-rounded", message);
@@ -95,7 +95,11 @@ fn start_value(
         _ => Some(Value::String(text.value.clone())),
     };
     if value.is_none() {
-        let message = format!("`{}` is no value of the type {}", text.value, typed.name());
+        let message = format!(
+            "`{}` is not a value of the type {}",
+            text.value,
+            typed.name()
+        );
         reader.error("wrong-type", message, &text.span);
     }
     Some((variable, Spanned::new(value?, text.span)))

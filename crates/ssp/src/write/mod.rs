@@ -106,9 +106,9 @@ fn entry_name(path: &Path, used: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// Writes a system as an `.ssp` (SSP 1.0) with its FMUs, so that other tools can run it. What the
-/// standard has no words for, such as bonds, methods and steps, stands in annotations, which
-/// [`read`](crate::read) understands. Equal systems with equal FMUs give equal bytes.
+/// Writes a system as an `.ssp` (SSP 1.0) with its FMUs, so that other tools can run it. Bonds, methods, steps and all
+/// else that the standard cannot express stand in annotations, which [`read`](crate::read) understands. Equal systems
+/// with equal FMUs give equal bytes.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a" source="a.fmu"><ssd:Connectors><ssd:Connector name="x" kind="in"/></ssd:Connectors></ssd:Component></ssd:Elements>"#.to_owned(),
-            "`in` is no kind of connector",
+            "`in` is not a kind of connector",
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a" source="https://example.org/a.fmu"/></ssd:Elements>"#.to_owned(),

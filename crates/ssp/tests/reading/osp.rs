@@ -95,8 +95,8 @@ fn simulators_have_steps_and_start_values() {
     assert_eq!(
         warnings,
         [
-            "the step of `mass`, 0.0203 s, is no multiple of `BaseStepSize`, 0.01 s; it steps by 0.02 s",
-            "the step of `spring`, 0.001 s, is no multiple of `BaseStepSize`, 0.01 s; it steps by 0.01 s"
+            "the step of `mass`, 0.0203 s, is not a multiple of `BaseStepSize`, 0.01 s; it steps by 0.02 s",
+            "the step of `spring`, 0.001 s, is not a multiple of `BaseStepSize`, 0.01 s; it steps by 0.01 s"
         ]
     );
     let experiment = &system.experiment;

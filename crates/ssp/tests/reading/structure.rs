@@ -211,7 +211,7 @@ fn hints_of_step_sizes_are_multiples_of_the_macro_step() {
         .map(|component| component.step_size.clone().unwrap().value)
         .collect();
     assert_eq!(steps, [0.02, 0.005, 0.03]);
-    let expected = "the step size hint 0.025 s is no multiple of the macro-step 0.01 s; the component steps by 0.03 s";
+    let expected = "the step size hint 0.025 s is not a multiple of the macro-step 0.01 s; the component steps by 0.03 s";
     assert_eq!(warnings, [expected]);
 }
 

@@ -84,7 +84,7 @@ pub(super) fn apply<'a>(
 /// A [`Problem`] without a place if a segment is empty or a quote is not closed.
 pub fn segments(key: &str) -> Result<Vec<String>, Problem> {
     let wrong = || {
-        Problem::error("invalid-key", format!("`{key}` is no path of a key"))
+        Problem::error("invalid-key", format!("`{key}` is not the path of a key"))
             .help("write names with dots between them, such as `experiment.step_size`")
     };
     let mut segments = Vec::new();
@@ -394,7 +394,7 @@ correction = { name = "residual-power", mu = 0.25 }
             ("experiment.method.order", "1", "`method` is not given"),
             ("bonds.c.sense", "1", "there is no bond `c`"),
             ("left.m", "1 2", "this is not TOML"),
-            ("left..m", "1", "`left..m` is no path of a key"),
+            ("left..m", "1", "`left..m` is not the path of a key"),
         ] {
             let message = read(&[(key, value)]).unwrap_err();
             assert!(message.contains(expected), "{key}: {message}");

@@ -90,7 +90,7 @@ fn identifiers_are_of_c(model: &Model<'_>, findings: &mut Findings<'_>) {
             let message = format!("modelIdentifier {identifier:?} cannot be the name of a file");
             findings.graded_at(Severity::Fatal, offset, message);
         } else if !is_c_identifier(identifier) {
-            let message = format!("modelIdentifier {identifier:?} is no identifier of C");
+            let message = format!("modelIdentifier {identifier:?} is not a C identifier");
             findings.at(offset, message);
         }
     }

@@ -46,7 +46,7 @@ fn entries_are_harmless(subject: &Subject, findings: &mut Findings<'_>) {
     let contents = match &subject.archive {
         None => return,
         Some(Err(reason)) => {
-            return findings.add(format!("it is no readable ZIP archive: {reason}"));
+            return findings.add(format!("it is not a readable ZIP archive: {reason}"));
         }
         Some(Ok(contents)) => contents,
     };

@@ -29,7 +29,7 @@ fn libraries_are_right(subject: &Subject, findings: &mut Findings<'_>) {
     let interfaces = interfaces(subject);
     for folder in contents.platforms() {
         let Some(platform) = Platform::of(folder) else {
-            let message = format!("binaries/{folder} is no platform of FMI");
+            let message = format!("binaries/{folder} is not a platform of FMI");
             findings.graded(Severity::Note, message);
             continue;
         };

@@ -163,7 +163,7 @@ fn start_is_an_item(model: &Model<'_>, variable: &Variable<'_>, findings: &mut F
         return;
     };
     let message = format!(
-        "{}: the start value {start} is no item of {:?}",
+        "{}: the start value {start} is not an item of {:?}",
         variable.name, simple.name
     );
     findings.at(variable.offset, message);

@@ -123,7 +123,7 @@ fn derivatives_are_derivatives(model: &Model<'_>, findings: &mut Findings<'_>) {
         }
         let is_continuous = variable.variability == Some(Variability::Continuous);
         if variable.kind != Some(TypeElement::Real) || !is_continuous {
-            let message = format!("Derivatives lists {name}, which is no continuous Real");
+            let message = format!("Derivatives lists {name}, which is not a continuous Real");
             findings.at(variable.offset, message);
         }
     }

@@ -97,8 +97,8 @@ fn names_are_right(model: &Model<'_>, findings: &mut Findings<'_>) {
         } else if convention == Some("structured") {
             if let Err(rest) = names::structured(name) {
                 let message = match rest {
-                    "" => format!("{name:?} is no structured name: it ends too early"),
-                    _ => format!("{name:?} is no structured name from {rest:?} on"),
+                    "" => format!("{name:?} is not a structured name: it ends too early"),
+                    _ => format!("{name:?} is not a structured name from {rest:?} on"),
                 };
                 findings.at(variable.offset, message);
             }
@@ -246,7 +246,7 @@ fn one_independent_variable(model: &Model<'_>, findings: &mut Findings<'_>) {
         if variable.kind.is_some_and(|kind| kind != TypeElement::Real) {
             findings.at(
                 variable.offset,
-                format!("{name}, the independent variable, is no Real"),
+                format!("{name}, the independent variable, is not a Real"),
             );
         }
     }
@@ -273,7 +273,7 @@ fn reinit_is_for_states(model: &Model<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         if !model.is_state(index) {
-            let message = format!("{} has reinit and is no continuous state", variable.name);
+            let message = format!("{} has reinit and is not a continuous state", variable.name);
             findings.at(variable.offset, message);
         } else if !model.has_interface("ModelExchange") {
             let message = format!(

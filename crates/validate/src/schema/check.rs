@@ -14,7 +14,7 @@ pub(crate) fn check(document: &Document<'_>, findings: &mut Findings<'_>) {
     if name == ROOT.name {
         Checker { document, findings }.element(root, &ROOT);
     } else {
-        let message = format!("the outermost element is {name}, not {}", ROOT.name);
+        let message = format!("the root element is {name}, not {}", ROOT.name);
         findings.at(document.offset(root), message);
     }
 }

@@ -1,4 +1,4 @@
-//! Rules about archives and libraries, by packing one of our FMUs anew.
+//! Rules about archives and libraries, by packing one of our FMUs again.
 
 use std::io::{Cursor, Read as _, Write as _};
 use std::path::Path;

@@ -118,7 +118,7 @@ pub fn a_message_in_parts() {
     worker.join().expect("the worker has not panicked");
 }
 
-/// A worker answers and ends, as a process does: at any moment, and without a word. Its answer arrives,
+/// A worker answers and ends, as a process does: at any moment, and without a message. Its answer arrives,
 /// and the run does not wait for another one.
 pub fn an_answer_and_the_end() {
     let (mut run, mut worker) = mailboxes();

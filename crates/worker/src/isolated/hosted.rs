@@ -1,4 +1,4 @@
-//! The worker that hosts an FMU, and a new one where it is lost and may be started anew.
+//! The worker that hosts an FMU, and a new one where it is lost and may be started again.
 
 use gyrator::error::{Cause, UnitFault};
 use gyrator::profile::Waits;
@@ -106,7 +106,7 @@ impl<H: Host> Hosted<H> {
             self.link = match self.host.open_again(&self.link) {
                 Ok(link) => link,
                 Err(NotStarted::NotLoaded(message) | NotStarted::NotReached(message)) => {
-                    let fault = lost(&loss, &format!("; it cannot be started anew: {message}"));
+                    let fault = lost(&loss, &format!("; it cannot be started again: {message}"));
                     return Err(self.lost.insert(fault).clone());
                 }
                 Err(NotStarted::Lost(next)) => {
@@ -152,7 +152,7 @@ impl<H: Host> Hosted<H> {
             tracing::warn!(
                 target: "gyrator",
                 instance = name.as_str(),
-                "{}; its process is started anew, {number} of {times} times",
+                "{}; its process is started again, {number} of {times} times",
                 loss.sentence()
             );
         }

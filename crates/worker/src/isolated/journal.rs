@@ -5,7 +5,7 @@ use gyrator_system::Restart;
 
 use super::request::{Rare, Request};
 
-/// Keeps the requests to repeat to a new worker, for a component that may be started anew.
+/// Keeps the requests to repeat to a new worker, for a component that may be started again.
 #[derive(Debug)]
 pub(super) struct Journal {
     /// Restarts that are left, and those that were allowed.

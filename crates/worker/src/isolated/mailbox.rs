@@ -411,7 +411,7 @@ mod tests {
                 looks += 1;
                 Err(MailboxError::TooLong(0))
             };
-            // The part may be there before it is waited for: the clock is looked at all the same.
+            // The part may be there before it is waited for: the clock is looked at anyway.
             assert!(
                 run.receive(&mut Vec::new(), usize::MAX, &mut out_of_time)
                     .is_err()

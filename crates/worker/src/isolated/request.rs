@@ -50,7 +50,7 @@ pub(super) enum Rare<'a> {
     EnterInitializationMode,
     /// [`Unit::exit_initialization_mode`](gyrator::Unit::exit_initialization_mode).
     ExitInitializationMode,
-    /// Saves the state under a number, or anew under one that is in use.
+    /// Saves the state under a number, or again under one that is in use.
     Save(u32),
     /// Goes back to the state that was saved under a number.
     Restore(u32),

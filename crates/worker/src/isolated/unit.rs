@@ -53,7 +53,7 @@ struct KeptState(u32);
 struct SerializedState(Vec<u8>);
 
 impl<H: Host> IsolatedUnit<H> {
-    /// Lets `host` start a process that loads the FMU of the component `name`, and anew as `restart` says where it is
+    /// Lets `host` start a process that loads the FMU of the component `name`, and again as `restart` says where it is
     /// lost; its time is measured by `profile`.
     ///
     /// # Errors
@@ -245,7 +245,7 @@ impl<H: Host> IsolatedUnit<H> {
         Ok(outcome)
     }
 
-    /// The present state as bytes, which the journal begins anew from.
+    /// The present state as bytes, which the journal begins again from.
     fn state_as_bytes(&mut self) -> UnitResult<Vec<u8>> {
         self.change().rare(&Rare::Serialize);
         let head = self.send_all()?;

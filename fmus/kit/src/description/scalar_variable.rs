@@ -68,7 +68,7 @@ pub enum BaseType {
 }
 
 /// The rows of `table`, the kit's own parameters included. The only generic part of a description: each FMU
-/// compiles it anew.
+/// compiles it again.
 pub(super) fn rows<M: Model>(table: &Table<M>) -> Vec<ScalarVariable> {
     let mut start = Start {
         model: M::default(),

@@ -24,21 +24,21 @@ use gyrator_cli::progress::ProgressMode;
 use gyrator_cli::{screen, usage};
 use table::{figure, judgement, table};
 
-/// Run systems with known solutions, and judge what comes out
+/// Run systems with known solutions, and judge the results
 #[derive(Debug, Parser)]
 #[command(name = "gyrator-benchmark", bin_name = "gyrator benchmark")]
 #[command(version, max_term_width = 100)]
 struct Options {
-    /// The benchmarks to run; where none is named, all of them, without cases that take minutes
+    /// The benchmarks to run [default: all, without cases that take minutes]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// List the benchmarks, their cases and their roles
     #[arg(long)]
     list: bool,
-    /// Run the case of this name only [repeatable]
+    /// Run only this case [repeatable]
     #[arg(long, value_name = "CASE")]
     case: Vec<String>,
-    /// Write the rows as JSON; - is the standard output, in place of the table
+    /// Write the rows as JSON; - is the standard output, instead of the table
     #[arg(long, value_name = "FILE.json")]
     json: Option<PathBuf>,
     /// Draw the counterparts of the papers' figures into this folder, as SVG
@@ -47,10 +47,10 @@ struct Options {
     /// Put another FMU into a role, with its names for ports where they differ [repeatable]
     #[arg(long, value_name = "ROLE=FMU[,OURS=THEIRS…]")]
     with: Vec<Substitute>,
-    /// Folder with gyrator's own FMUs [default: fmus, next to the program or one folder above]
+    /// Folder of gyrator's own FMUs [default: fmus, beside the program or one folder above]
     #[arg(long, value_name = "FOLDER")]
     fmus: Option<PathBuf>,
-    /// Where each row is shown as soon as it is measured
+    /// Display of each row as soon as it is measured
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
     progress: ProgressMode,
     /// For `gyrator validate --against`: the benchmark and role, and the FMU that plays it

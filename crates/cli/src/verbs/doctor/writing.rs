@@ -16,7 +16,10 @@ use crate::screen;
 pub(super) fn check(path: Option<&Path>) -> Result<(), Failure> {
     match path {
         Some(path) if !is_named(path, "toml") && !is_named(path, "ssp") => {
-            let text = format!("--write {}: write a .toml or an .ssp", path.display());
+            let text = format!(
+                "--write {}: the name must end in .toml or .ssp",
+                path.display()
+            );
             Err(Failure::usage(text))
         }
         _ => Ok(()),
@@ -41,7 +44,7 @@ pub(super) fn write(
     }
     if given.unpacked.folder().is_some() {
         let text = format!(
-            "--write {}: write an .ssp, as the FMUs are in an archive",
+            "--write {}: the name must end in .ssp, as the FMUs are in an archive",
             path.display()
         );
         return Err(Failure::usage(text));

@@ -27,13 +27,13 @@ pub(super) struct GraphFile<'a> {
 }
 
 impl<'a> GraphFile<'a> {
-    /// The picture in the form that the ending of its name asks for.
+    /// The picture, in the form that its file extension selects.
     pub(super) fn new(path: &'a Path) -> Result<Self, Failure> {
         let ending = path.extension().unwrap_or_default();
         let mut forms = FORMS.iter();
         let Some((_, draw)) = forms.find(|(known, _)| ending.eq_ignore_ascii_case(known)) else {
             let text = format!(
-                "--graph {}: there is no such form of pictures",
+                "--graph {}: there is no such form of picture",
                 path.display()
             );
             let help = "the name must end in .svg, .html, .dot or .gv; `dot -Tpng` makes pixels of a .dot file";

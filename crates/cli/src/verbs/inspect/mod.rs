@@ -35,25 +35,25 @@ pub(super) struct Options {
     /// List local variables as well
     #[arg(long)]
     all: bool,
-    /// List the shared libraries that an FMU needs and where they are, without loading them; exit
-    /// code 4 if something is missing
+    /// List the shared libraries that an FMU needs, with their paths, without loading them; exit code 4 if one is
+    /// missing
     #[arg(long)]
     deps: bool,
     /// Print the power bonds that connections of a system suggest, as TOML for its file
     #[arg(long)]
     suggest_bonds: bool,
-    /// Draw the graph of a system: components, ports, connections and power bonds, as SVG or HTML, or as text for
-    /// Graphviz, by the ending of the name
+    /// Draw the graph of a system (components, ports, connections, power bonds) as SVG, HTML or Graphviz text, as the
+    /// file extension says
     #[arg(long, value_name = "FILE.svg")]
     graph: Option<PathBuf>,
-    /// Print the step plan of a system: everything that happens in a macro-step, in its order, one line each
+    /// Print the step plan of a system: the operations of a macro-step in their order, one line each
     #[arg(long)]
     plan: bool,
-    /// Start the system, in a process of its own, for the plan with the exchange modes that its run has; the options
-    /// under Execution are about this start
+    /// Initialize the system, in its own process, so that the plan has the exchange modes of a run; the options under
+    /// Execution apply to this
     #[arg(long, requires = "plan")]
     start: bool,
-    /// Print JSON, for programs; lists all variables
+    /// Print JSON, with all variables
     #[arg(long)]
     json: bool,
     #[command(flatten)]

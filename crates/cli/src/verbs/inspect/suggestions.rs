@@ -35,7 +35,8 @@ impl Suggestion {
 /// The text to be pasted into the system file.
 pub(super) fn render(bonds: &[Suggestion]) -> String {
     if bonds.is_empty() {
-        return "# no connection suggests a power bond that is not there\n".to_owned();
+        return "# no connection suggests a power bond that the file does not have yet\n"
+            .to_owned();
     }
     let mut text = String::from(
         "# Units of measure do not show the sign of the effort: set `sense = -1` where the power is −effort · flow\n",

@@ -297,7 +297,7 @@ fn reported_rows(stderr: &str) -> Option<(u64, String)> {
 fn rows_that_are_told_are_read() {
     let text = "error: bad: abort; 5 rows kept in out.csv; the last ones are lost";
     assert_eq!(reported_rows(text), Some((5, "out.csv".to_owned())));
-    let text = "  what was recorded until then is kept: 1 row in out.csv.part\n";
+    let text = "  the rows until then are kept: 1 row in out.csv.part\n";
     assert_eq!(reported_rows(text), Some((1, "out.csv.part".to_owned())));
     assert_eq!(reported_rows("error: no rows in it"), None);
 }

@@ -5,7 +5,7 @@ use crate::fault::RunError;
 use crate::plan::{Declared, Operation, PlanText, Stage, StepPlan, finish, verify};
 use crate::state::SystemState;
 
-/// A plan with its draft, from which it is made anew when a scenario joins the run.
+/// A plan with its draft, from which it is made again when a scenario joins the run.
 pub(super) struct Planned {
     draft: Vec<Operation>,
     plan: StepPlan,
