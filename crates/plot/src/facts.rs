@@ -9,7 +9,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSummary {
     /// It is no JSON.
-    #[error("this is no JSON: {0}")]
+    #[error("this is not JSON: {0}")]
     NotJson(String),
     /// It is the JSON of something else.
     #[error("this is not a summary of a run: it has no `stop_reason`")]

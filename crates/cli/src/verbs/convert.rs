@@ -66,7 +66,7 @@ fn summary(path: &Path, columns: &mut [Column]) -> Result<String, Failure> {
     };
     let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
     let facts: serde_json::Value = serde_json::from_str(&text)
-        .map_err(|error| invalid(format!("this is no JSON: {error}")))?;
+        .map_err(|error| invalid(format!("this is not JSON: {error}")))?;
     if facts.get("gyrator").is_none() {
         return Err(invalid("this is not a summary of a run".to_owned()));
     }

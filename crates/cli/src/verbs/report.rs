@@ -70,7 +70,7 @@ fn summary_of(options: &Options, file: &ResultFile) -> Result<Value, Failure> {
     };
     let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
     let summary: Value = serde_json::from_str(&text)
-        .map_err(|error| invalid(format!("this is no JSON: {error}")))?;
+        .map_err(|error| invalid(format!("this is not JSON: {error}")))?;
     match summary.get("stop_reason") {
         Some(_) => Ok(summary),
         None => Err(invalid(

@@ -256,7 +256,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
     );
     assert!(!bench.path("new.state").exists());
     bench.write("notes.txt", "do not lose this");
-    let other = ["notes.txt", "the file there is no saved state"];
+    let other = ["notes.txt", "the file there is of another kind than a saved state"];
     refuse(
         &bench,
         "run system.toml -e 0.01 --save-state notes.txt",
@@ -271,7 +271,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
         &bench,
         "run system.toml -e 0.02 --resume notes.txt",
         3,
-        &["notes.txt: this is no saved state"],
+        &["notes.txt: this is not a saved state"],
     );
 }
 
@@ -386,6 +386,6 @@ fn studies_begin_with_a_state() {
         &bench,
         "study study.toml -o other.csv",
         3,
-        &["this is no saved state"],
+        &["this is not a saved state"],
     );
 }

@@ -122,7 +122,7 @@ impl StateFile {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
         let again = "save it again with --save-state";
         if !Self::is_one(bytes) || bytes.is_empty() {
-            return Err(StateFileError::new("this is no saved state", again));
+            return Err(StateFileError::new("this is not a saved state", again));
         }
         if !bytes.starts_with(MAGIC) {
             let message = "this saved state is of another version of gyrator";

@@ -19,7 +19,7 @@ use super::wait_policy::Spinning;
 /// A component gets one if it says `isolate = true` or `restart = …`, and without being asked where
 /// it cannot share the process with another one: its FMU says that it
 /// `canBeInstantiatedOnlyOncePerProcess`, has libraries of its own beside the one that is loaded for
-/// each instance again, and is used by an earlier component as well. `isolate = false` forbids it.
+/// each instance, and is used by an earlier component as well. `isolate = false` forbids it.
 ///
 /// The program has to call [`hook`](crate::hook) first thing in its `main`, because a worker is this
 /// program once more.
