@@ -271,7 +271,7 @@ fn a_step_that_is_no_multiple_is_discarded_with_advice() {
     outer.add_fmu("p", &path).unwrap();
     let mut run = outer.start(&RunOptions::default()).unwrap();
     let error = run.step().unwrap_err().to_string();
-    let advice = "no multiple of the macro-step of the system inside, 0.001 s: step by 0.002 s";
+    let advice = "not a multiple of the macro-step of the system inside, 0.001 s: step by 0.002 s";
     assert!(error.contains(advice), "{error}");
 }
 

@@ -455,7 +455,7 @@ mod tests {
                 let found = read(&bytes[..length], 3);
                 let Some(whole) = ends.iter().rposition(|end| *end <= length) else {
                     let error = found.unwrap_err();
-                    let known = ["its header is cut short", "no file of rows"];
+                    let known = ["its header is cut short", "not a file of rows"];
                     assert!(known.iter().any(|text| error.contains(text)), "{error}");
                     assert_eq!(count_rows(&bytes[..length]).0, 0);
                     continue;
@@ -491,7 +491,7 @@ mod tests {
         let error = read(&bytes, 1).unwrap_err();
         assert!(error.contains("version 2"), "{error}");
         let error = read(b"time,x\n0,1\n2,3\n4,5\n6,7\n", 1).unwrap_err();
-        assert!(error.contains("no file of rows"), "{error}");
+        assert!(error.contains("not a file of rows"), "{error}");
     }
 
     #[test]

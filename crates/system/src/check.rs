@@ -149,7 +149,7 @@ fn fmu_and_block(component: &Component) -> Option<Problem> {
     Some(
         Problem::error("fmu-and-block", message)
             .at(&block.name.span)
-            .help("strike `fmu` or `block`"),
+            .help("remove `fmu` or `block`"),
     )
 }
 

@@ -122,7 +122,7 @@ fn check_component(system: &SystemFile, component: &Component, problems: &mut Ve
     };
     if component.block.is_some() {
         let message = format!("the block `{name}` runs in the process of the run");
-        report("host-of-block", message, "strike `host`");
+        report("host-of-block", message, "remove `host`");
     }
     let wants_process = component
         .isolate

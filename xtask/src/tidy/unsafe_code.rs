@@ -62,7 +62,7 @@ pub(super) fn check(files: &[TextFile], allowed: &[&str]) -> Vec<Finding> {
             (None, true) => findings.push(Finding::new(
                 &file.path,
                 0,
-                "named for unsafe, but has none: strike it from FILES",
+                "named for unsafe, but has none: remove it from FILES",
             )),
             _ => {}
         }

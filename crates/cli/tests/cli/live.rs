@@ -329,7 +329,7 @@ fn only_this_machine_sees_the_page_unless_others_may() {
     for (options, code, text) in [
         ("--live=0.0.0.0:0", 2, "other machines can reach 0.0.0.0"),
         ("--live=0.0.0.0:0", 2, "--live-allow-remote"),
-        ("--live=somewhere", 2, "`somewhere` is no address"),
+        ("--live=somewhere", 2, "`somewhere` is not an address"),
         ("--live-allow-remote", 2, "--live"),
         ("--live 8080", 2, "'--live=8080'"),
         ("--real-time 2 --live", 2, "'--real-time=2'"),

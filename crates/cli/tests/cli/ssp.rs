@@ -232,7 +232,11 @@ fn wrong_packages_are_refused() {
             4,
             "did you mean `OscillatorForce.fmu`?",
         ),
-        (&["export", ".", "-o", "out.zip"], 2, "write an .ssp"),
+        (
+            &["export", ".", "-o", "out.zip"],
+            2,
+            "the name must end in .ssp",
+        ),
         (&["export", ".", "-o", "out.ssp"], 4, "component `left`"),
     ] {
         let outcome = bench.run(arguments.iter().copied());

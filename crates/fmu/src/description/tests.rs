@@ -473,7 +473,11 @@ fn r14_model_identifier_cannot_leave_its_folder() {
         );
     }
     let (_, warnings) = parse("<CoSimulation modelIdentifier='my model-1'/>");
-    assert!(warnings[0].contains("no C identifier"), "{}", warnings[0]);
+    assert!(
+        warnings[0].contains("not a C identifier"),
+        "{}",
+        warnings[0]
+    );
 }
 
 #[test]

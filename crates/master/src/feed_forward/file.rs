@@ -337,7 +337,7 @@ mod tests {
         expect(
             &text.replace("# degree 3", "# degree 4"),
             15,
-            "`4` is no degree",
+            "`4` is not a degree",
         );
         expect(
             &text.replace("# delayed no", "# delayed"),
@@ -347,7 +347,7 @@ mod tests {
         expect(&text.replace("# step 0.0001\n", ""), 14, "step");
         expect(&text.replace("0.0,0.0\n", "0.0\n"), 17, "too few");
         expect(&text.replace("0.0,0.0\n", "0.0,0.0,1\n"), 17, "too many");
-        expect(&text.replace("0.3000", "x.3000"), 18, "no finite number");
+        expect(&text.replace("0.3000", "x.3000"), 18, "not a finite number");
         expect(&text.replace("-0.1,", "7,"), 17, "the time is 7 s");
         expect(
             &text.replace("# run 3 ", "# run -3 "),

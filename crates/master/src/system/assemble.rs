@@ -311,7 +311,7 @@ fn unshared_library(component: &Component, fmu: &Fmu) -> Option<Problem> {
     is_refused.then(|| {
         Problem::error("library-for-one-instance", message)
             .at(&library.span)
-            .help("strike `library = \"shared\"`: each instance then has a copy")
+            .help("remove `library = \"shared\"`: each instance then has a copy")
     })
 }
 

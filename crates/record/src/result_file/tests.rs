@@ -137,7 +137,7 @@ fn what_is_no_file_or_changes_is_an_error() {
         ResultFile::open(folder.path())
             .unwrap_err()
             .to_string()
-            .contains("no ordinary file")
+            .contains("not an ordinary file")
     );
     let (_folder, path) = file_of("");
     assert!(

@@ -195,7 +195,7 @@ fn v05_libraries_are_what_their_folders_promise() {
     expect(5, Severity::Error, "is missing", |files| {
         rename(files, &format!("{MODEL}."), "Other.x");
     });
-    expect(5, Severity::Note, "no platform", |files| {
+    expect(5, Severity::Note, "not a platform", |files| {
         files.push(("binaries/toaster/AllTypes.so".to_owned(), Vec::new()));
     });
     expect(5, Severity::Error, "is no library; it is empty", |files| {

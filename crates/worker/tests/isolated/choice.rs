@@ -64,7 +64,7 @@ fn a_shared_library_is_refused_where_the_fmu_bears_one_instance() {
     let error = System::from_file(file).err().unwrap().to_string();
     let expected = "the library of `refused-second` cannot be shared";
     assert!(error.contains(expected), "{error}");
-    assert!(error.contains("strike `library = \"shared\"`"), "{error}");
+    assert!(error.contains("remove `library = \"shared\"`"), "{error}");
 }
 
 /// Two pairs of oscillators, whose FMUs declare that they may share libraries.

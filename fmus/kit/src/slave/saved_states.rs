@@ -52,7 +52,8 @@ impl<S: Simulation> SavedStates<S> {
 
     fn find(&mut self, handle: Option<Handle>) -> Result<&mut Snapshot<S>, Fault> {
         let snapshot = self.slot(handle).and_then(|slot| slot.as_deref_mut());
-        snapshot.ok_or_else(|| Fault::Error("this is not a saved state of this instance".to_owned()))
+        snapshot
+            .ok_or_else(|| Fault::Error("this is not a saved state of this instance".to_owned()))
     }
 }
 
