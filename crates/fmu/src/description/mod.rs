@@ -48,9 +48,9 @@ pub struct ModelDescription {
     pub variable_naming_convention: NamingConvention,
     /// `numberOfEventIndicators` (model exchange).
     pub number_of_event_indicators: Option<u32>,
-    /// Abilities as a co-simulation slave, if it is one.
+    /// Capabilities as a co-simulation slave, if it is one.
     pub co_simulation: Option<CoSimulation>,
-    /// Abilities for model exchange, if there are some.
+    /// Capabilities for model exchange, if there are some.
     pub model_exchange: Option<ModelExchange>,
     /// Units, in the order of the file.
     pub units: Vec<UnitDefinition>,

@@ -25,7 +25,7 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         self.same_length(F, refs.len(), orders.len())?;
-        let claimed = self.cold.abilities.interpolates_inputs;
+        let claimed = self.cold.capabilities.interpolates_inputs;
         let function = self.cold.functions.set_real_input_derivatives;
         let set = self.capable(F, "canInterpolateInputs", claimed, function)?;
         let (orders, numbers) = (orders.as_ptr(), values.as_ptr());
@@ -52,7 +52,7 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, refs.len(), values.len())?;
         self.same_length(F, refs.len(), orders.len())?;
-        let highest = self.cold.abilities.output_derivative_order;
+        let highest = self.cold.capabilities.output_derivative_order;
         let fits = |order: &i32| u32::try_from(*order).is_ok_and(|o| (1..=highest).contains(&o));
         let claimed = orders.iter().all(fits);
         let function = self.cold.functions.get_real_output_derivatives;
@@ -81,7 +81,7 @@ impl Instance {
         self.allow(F)?;
         self.same_length(F, knowns.len(), seed.len())?;
         self.same_length(F, unknowns.len(), out.len())?;
-        let claimed = self.cold.abilities.directional_derivative;
+        let claimed = self.cold.capabilities.directional_derivative;
         let function = self.cold.functions.get_directional_derivative;
         let get = self.capable(F, "providesDirectionalDerivative", claimed, function)?;
         // SAFETY: the component is alive, the state allows the call, the arrays have those lengths.

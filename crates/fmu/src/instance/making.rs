@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 
-use super::{Abilities, Cold, Instance};
+use super::{Capabilities, Cold, Instance};
 use crate::description::ModelDescription;
 use crate::error::LoadError;
 use crate::exchanged_variables::OwnVariables;
@@ -187,7 +187,7 @@ impl Making {
                 interrupt: options.interrupt.clone(),
                 has_changed_float_control: false,
                 float_control_was_changed: false,
-                abilities: Abilities::of(&self.description),
+                capabilities: Capabilities::of(&self.description),
                 integers: Vec::new(),
                 strings: Vec::new(),
                 name: name.to_owned(),

@@ -90,7 +90,7 @@ pub struct Violations {
 
 /// Capabilities that the FMU declares.
 #[derive(Debug, Clone, Copy)]
-struct Abilities {
+struct Capabilities {
     interpolates_inputs: bool,
     output_derivative_order: u32,
     saves_state: bool,
@@ -99,7 +99,7 @@ struct Abilities {
     runs_asynchronously: bool,
 }
 
-impl Abilities {
+impl Capabilities {
     fn of(description: &ModelDescription) -> Self {
         let claims = description.co_simulation.as_ref();
         Self {
@@ -127,7 +127,7 @@ struct Cold {
     has_changed_float_control: bool,
     /// Whether they were found changed.
     float_control_was_changed: bool,
-    abilities: Abilities,
+    capabilities: Capabilities,
     /// Numbers and pointers on their way across the interface; kept to avoid allocation.
     integers: Vec<i32>,
     strings: Vec<fmi2_abi::String>,

@@ -88,7 +88,7 @@ impl Instance {
 
     /// Whether the FMU was given `stepFinished`.
     fn calls_back(&self) -> bool {
-        self.cold.abilities.runs_asynchronously
+        self.cold.capabilities.runs_asynchronously
     }
 
     /// Takes the step back, and says so with the reason that the FMU gives.

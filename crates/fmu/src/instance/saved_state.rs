@@ -86,7 +86,7 @@ impl Instance {
         let get = self.capable(
             F,
             SAVES,
-            self.cold.abilities.saves_state,
+            self.cold.capabilities.saves_state,
             self.cold.functions.get_fmu_state,
         )?;
         let component = self.component();
@@ -123,7 +123,7 @@ impl Instance {
         let set = self.capable(
             F,
             SAVES,
-            self.cold.abilities.saves_state,
+            self.cold.capabilities.saves_state,
             self.cold.functions.set_fmu_state,
         )?;
         let slot = self.own(F, saved)?;
@@ -144,7 +144,7 @@ impl Instance {
         const F: Function = Function::FreeFmuState;
         self.allow_rare(F)?;
         let free = self.cold.functions.free_fmu_state;
-        let free = self.capable(F, SAVES, self.cold.abilities.saves_state, free)?;
+        let free = self.capable(F, SAVES, self.cold.capabilities.saves_state, free)?;
         let slot = self.own(F, &saved)?;
         let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], std::ptr::null_mut());
         let component = self.component();
@@ -166,7 +166,7 @@ impl Instance {
         const SIZE: Function = Function::SerializedFmuStateSize;
         const F: Function = Function::SerializeFmuState;
         self.allow_rare(F)?;
-        let claimed = self.cold.abilities.serializes_state;
+        let claimed = self.cold.capabilities.serializes_state;
         let get_size = self.cold.functions.serialized_fmu_state_size;
         let get_size = self.capable(SIZE, SERIALIZES, claimed, get_size)?;
         let serialize = self.capable(
@@ -208,7 +208,7 @@ impl Instance {
     pub fn deserialize_state(&mut self, bytes: &[u8]) -> Result<FmuState, Box<CallError>> {
         const F: Function = Function::DeSerializeFmuState;
         self.allow_rare(F)?;
-        let claimed = self.cold.abilities.serializes_state;
+        let claimed = self.cold.capabilities.serializes_state;
         let function = self.cold.functions.deserialize_fmu_state;
         let deserialize = self.capable(F, SERIALIZES, claimed, function)?;
         let (component, mut pointer) = (self.component(), std::ptr::null_mut());

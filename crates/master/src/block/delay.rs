@@ -87,8 +87,9 @@ impl Block for Delay {
     }
 
     fn set_memory(&mut self, memory: &[f64]) {
-        let pairs = memory.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+        let (pairs, _) = memory.as_chunks();
         self.samples.clear();
-        self.samples.extend(pairs);
+        self.samples
+            .extend(pairs.iter().map(|&[at, value]| (at, value)));
     }
 }

@@ -9,7 +9,7 @@ use crate::rule::{Check, Rule};
 pub(super) static RULES: &[Rule] = &[
     Rule {
         number: 12,
-        title: "modelIdentifier is an identifier of C and a safe file name",
+        title: "modelIdentifier is a C identifier and a safe file name",
         severity: Severity::Error,
         source: "3.3.1, 4.3.1",
         check: Check::Description(identifiers_are_of_c),
@@ -51,7 +51,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         number: 18,
-        title: "abilities are spelt as in the standard",
+        title: "capability flags are spelt as in the standard",
         severity: Severity::Error,
         source: "3.3.1, 4.3.1",
         check: Check::Description(abilities_are_spelt_right),

@@ -95,7 +95,7 @@ pub(super) static RULES: &[Rule] = &[
     },
     Rule {
         number: 48,
-        title: "bad input is refused or lived with",
+        title: "bad input is refused or tolerated",
         severity: Severity::Error,
         source: "2.1.3, status",
         check: Check::Dynamic(bad_input_is_survived),

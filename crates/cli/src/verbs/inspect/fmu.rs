@@ -206,7 +206,7 @@ impl Facts {
         text.push('\n');
         let mut line = |key: &str, value: Option<String>| {
             if let Some(value) = value.filter(|value| !value.is_empty()) {
-                let _ = writeln!(text, "  {key:12}{value}");
+                let _ = writeln!(text, "  {key:14}{value}");
             }
         };
         line("made with", self.generation_tool.clone());
@@ -217,7 +217,7 @@ impl Facts {
         line("GUID", Some(self.guid.clone()));
         line("platforms", Some(self.platform_line()));
         line("experiment", Some(self.default_experiment.render()));
-        line("abilities", Some(self.abilities.join(", ")));
+        line("capabilities", Some(self.abilities.join(", ")));
         text
     }
 
