@@ -216,12 +216,9 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
         3,
         &["left.m", "tunable parameters"],
     );
-    refuse(
-        &bench,
-        "run system.toml -e 0.02 --resume warn.state",
-        3,
-        &["warn.state", "did you mean `warm.state`?"],
-    );
+    let misspelt = "run system.toml -e 0.02 --resume warn.state";
+    let meant = ["warn.state", "did you mean `warm.state`?"];
+    refuse(&bench, misspelt, 3, &meant);
     refuse(
         &bench,
         &format!("{resume} --save-state warm.state"),
