@@ -461,13 +461,13 @@ mod tests {
 
     /// The parabola through 0, a and a + b at the times −1, 0 and r deviates from its chord over the last step.
     #[test]
-    fn the_bend_is_that_of_the_parabola_through_three_values() {
+    fn the_middle_deviation_is_that_of_the_parabola_through_three_values() {
         for (ratio, before, last) in [(1.0, 2.0, 3.0), (2.0, 1.0, -4.0), (0.25, -3.0, 1.0)] {
             let second = (last / ratio - before) / (1.0 + ratio);
             let at = |t: f64| before + last / ratio * t + second * t * (t - ratio);
             assert!((at(-1.0)).abs() < 1e-12);
             let below_chord = 0.5 * (at(0.0) + at(ratio)) - at(0.5 * ratio);
-            let found = bend(ratio) * (last - before * ratio);
+            let found = middle_deviation(ratio) * (last - before * ratio);
             assert!((found - below_chord).abs() < 1e-12, "{found} {below_chord}");
         }
         assert!(AxisCourse::ratio(2.0, 0.0).is_nan());
@@ -552,8 +552,8 @@ mod tests {
         }
 
         fn step(&mut self, _: f64, step: f64) -> UnitResult<StepOutcome> {
-            let [slope, bend] = self.derivatives;
-            self.input += step * slope + 0.5 * step * step * bend;
+            let [slope, curvature] = self.derivatives;
+            self.input += step * slope + 0.5 * step * step * curvature;
             self.time += step;
             Ok(StepOutcome::Done)
         }
@@ -592,7 +592,7 @@ mod tests {
         [0, 1].map(|sum| after[sum] - before[sum])
     }
 
-    /// An output that follows a curve has its course, and what is left bends as from step to step: the effort 1 + t² on the
+    /// An output that follows a curve has its course, and the rest has the curvature of the last two changes: the effort 1 + t² on the
     /// flow 3·e + t², by Simpson's rule from 7·H to 8·H.
     #[test]
     fn outputs_follow_the_curves_of_their_inputs() {
@@ -609,7 +609,7 @@ mod tests {
 
     /// The flow e² on a line by E over a step is E²/4 below its chord in the middle.
     #[test]
-    fn a_feed_through_that_changes_is_a_doubt_of_as_much_as_it_bends() {
+    fn a_feed_through_that_changes_is_a_doubt_of_as_much_as_it_is_curved() {
         let effort = |t: f64| 1.0 + 2.0 * t;
         let unit = Following::new(|e, _| e * e, |e| 2.0 * e);
         let [_, change] = late_step(effort, "linear", "stale", unit);
