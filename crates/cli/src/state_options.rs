@@ -258,9 +258,7 @@ fn check_place(path: &Path) -> io::Result<()> {
     file.take(64).read_to_end(&mut beginning)?;
     match StateFile::is_one(&beginning) {
         true => Ok(()),
-        false => Err(io::Error::other(
-            "the file there is of another kind than a saved state",
-        )),
+        false => Err(io::Error::other("that file is not a saved state")),
     }
 }
 

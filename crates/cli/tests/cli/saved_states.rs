@@ -253,10 +253,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
     );
     assert!(!bench.path("new.state").exists());
     bench.write("notes.txt", "do not lose this");
-    let other = [
-        "notes.txt",
-        "the file there is of another kind than a saved state",
-    ];
+    let other = ["notes.txt", "that file is not a saved state"];
     refuse(
         &bench,
         "run system.toml -e 0.01 --save-state notes.txt",
