@@ -62,7 +62,11 @@ fn mistakes_are_refused_before_any_run() {
     let cases = [
         (&["without.toml"][..], 3, "no macro-step is given"),
         (&["absent.toml"], 3, "absent.toml"),
-        (&["system.toml", "--write", "out.txt"], 2, "write a .toml"),
+        (
+            &["system.toml", "--write", "out.txt"],
+            2,
+            "the name must end in .toml",
+        ),
         (&["system.toml", "--write", "no/out.toml"], 1, "mkdir -p no"),
         (&["system.toml", "--write", "system.toml"], 2, "system.toml"),
         (&["system.toml", "--probe-steps", "0"], 2, "--probe-steps"),
