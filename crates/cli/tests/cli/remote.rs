@@ -803,7 +803,7 @@ fn a_host_without_its_folders_does_not_start() {
             "nowhere: there is no such folder",
         ),
         (["fmus", "--keys", "nokeys"], 3, "gyrator serve --init KEYS"),
-        (["--init=new", "--name", "a b"], 2, "`a b` is no name"),
+        (["--init=new", "--name", "a b"], 2, "`a b` is not a name"),
     ] {
         let outcome = bench.run(["serve"].into_iter().chain(arguments));
         assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
