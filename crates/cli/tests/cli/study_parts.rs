@@ -118,11 +118,11 @@ fn status_names_damaged_and_foreign_files() {
         .filter(|word| !word.is_empty())
         .collect();
     assert!(
-        message.contains("diary.journal:1:thisisnolineofajournal"),
+        message.contains("diary.journal:1:thisisnotalineofajournal"),
         "{message}"
     );
     assert!(
-        message.contains("part-2.csv.journal:3:thisisnoline"),
+        message.contains("part-2.csv.journal:3:thisisnotaline"),
         "{message}"
     );
     // The others are shown anyway, each study by itself.
