@@ -40,6 +40,10 @@ fn actions_are_in_the_results_and_the_summaries() {
     assert_eq!(actions[0]["variable"], "left.x2");
     assert_eq!(actions[0]["action"], "override");
     assert_eq!(actions[1]["event"], "end");
+    assert!(!outcome.stdout.contains("not begun"), "{}", outcome.stdout);
+    let outcome = bench.run("run system.toml -e 0.002 --scenario faults.toml".split(' '));
+    let note = "note: 1 action of the scenario has not begun by the stop time, 0.002 s: `override` of left.x2 at 0.0025 s";
+    assert!(outcome.stdout.contains(note), "{}", outcome.stdout);
     // Without a scenario the list is empty, and the values are others.
     bench.run(
         "run system.toml -e 0.008 --output-variable left.x2 -o plain.csv --summary s.json"

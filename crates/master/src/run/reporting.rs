@@ -11,9 +11,9 @@ use crate::graph::{Axis, Bond, Component};
 use crate::plan::decisions;
 use crate::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
-    InterfaceModelReport, Report,
+    InterfaceModelReport, Report, StopReason,
 };
-use crate::state::{DoneAction, Member, StepResponse};
+use crate::state::{DoneAction, Member, Phase, StepResponse};
 use crate::unit::StepOutcome;
 use crate::verdict::Verdict;
 
@@ -122,6 +122,7 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
     notes.extend(own_ends(run));
+    notes.extend(actions_to_come(run));
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, judgement, index);
         if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {
@@ -164,6 +165,28 @@ fn own_ends(run: &Run) -> Vec<String> {
         ))
     };
     components.filter_map(end).collect()
+}
+
+/// Names the first action of a scenario for which a run to its stop time was too short.
+fn actions_to_come(run: &Run) -> Option<String> {
+    let channels = run.state.scenario.channels.iter();
+    let actions = channels.flat_map(|channel| &channel.actions);
+    let waiting = actions.filter(|action| action.phase == Phase::Waiting);
+    let named = waiting.filter_map(|action| Some((action, action.reported_as.as_ref()?)));
+    let named = named.filter(|_| run.stop_reason == StopReason::StopTime);
+    let mut named: Vec<_> = named.collect();
+    named.sort_by(|(one, _), (other, _)| one.time.total_cmp(&other.time));
+    let (first, variable) = named.first()?;
+    let count = match named.len() {
+        1 => "1 action of the scenario has".to_owned(),
+        count => format!("{count} actions of the scenario have"),
+    };
+    Some(format!(
+        "{count} not begun by the stop time, {} s: `{}` of {variable} at {} s",
+        run.time(),
+        first.name,
+        first.time
+    ))
 }
 
 /// The defects of all connections.
