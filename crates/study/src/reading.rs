@@ -295,6 +295,10 @@ fn window(value: &Placed<DeValue<'_>>, reader: &mut Reader) -> Option<Window> {
     };
     let from = reader.number("window", &ends[0])?.value;
     let to = reader.number("window", &ends[1])?.value;
+    if to < from {
+        let message = format!("the window ends at {to} s and begins at {from} s");
+        reader.error("ends-before-begin", message, &value.span());
+    }
     Some(Window { from, to })
 }
 

@@ -854,6 +854,17 @@ fn error_bars_give_the_verdict_of_a_case() {
 }
 
 #[test]
+fn a_window_does_not_end_before_it_begins() {
+    let bench = Bench::new();
+    bench.write("system.toml", &system());
+    let study = "system = \"system.toml\"\n[[metrics]]\nfinal = \"left.x\"\nwindow = [0.2, 0.1]\n";
+    bench.write("study.toml", study);
+    let text = refuse(&bench, ["study", "study.toml"]);
+    let expected = "the window ends at 0.1 s and begins at 0.2 s";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
 fn error_bars_of_a_study_are_of_real_outputs_and_whole_runs() {
     let bench = Bench::new();
     bench.write("system.toml", &system());
