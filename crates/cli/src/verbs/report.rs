@@ -12,6 +12,7 @@ use crate::failure::{Failure, Message};
 use crate::overwriting::{self, Named};
 use crate::picture;
 use crate::report_page::{self, Shown};
+use crate::screen;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -43,6 +44,11 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let drawing = report_page::drawing(&file, &shown);
     let drawing = drawing.map_err(|error| not_read(&error, &options.result))?;
     let mut remarks = shown.remarks();
+    let size = [drawing.rows(), 1 + file.columns().len() as u64];
+    if let Some(warning) = other_run(options, &summary, size) {
+        screen::message(&format!("warning: {warning}\n"));
+        remarks.push(warning);
+    }
     if summary.is_null() {
         refuse_empty(&file, drawing.rows())?;
         remarks.push(
@@ -54,6 +60,24 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     report_page::write(&options.output_file, &summary, drawing, &remarks)?;
     Ok(Exit::Success)
+}
+
+/// A warning where the result of the run of the summary has other rows and columns than the given one.
+fn other_run(options: &Options, summary: &Value, size: [u64; 2]) -> Option<String> {
+    let path = options.summary.as_ref()?;
+    let of_summary = ["rows", "columns"].map(|key| summary["output"][key].as_u64());
+    let [Some(rows), Some(columns)] = of_summary else {
+        return None;
+    };
+    ([rows, columns] != size).then(|| {
+        format!(
+            "{} is the summary of a run whose result has {rows} rows and {columns} columns; {} has {} rows and {} columns",
+            path.display(),
+            options.result.display(),
+            size[0],
+            size[1]
+        )
+    })
 }
 
 /// The summary that is given, or that the result holds; null where there is none.

@@ -128,14 +128,20 @@ fn a_page_needs_no_result_file_and_a_csv_result_a_summary() {
         "-o",
         "whole.html",
     ];
-    assert_eq!(bench.run(report).code, Some(0));
+    let outcome = bench.run(report);
+    assert_eq!((outcome.code, &*outcome.stderr), (Some(0), ""));
     let whole = bench.read("whole.html");
     assert!(whole.contains("Coupling error") && has_graph(&whole) && !has_graph(&bare));
     // A component that is not there.
     let mut summary = bench.json("summary.json");
     summary["graph"]["bonds"][0]["a"] = Value::from(7);
+    // The summary of another run.
+    summary["output"]["rows"] = Value::from(7);
     bench.write("summary.json", &summary.to_string());
-    assert_eq!(bench.run(report).code, Some(0));
+    let outcome = bench.run(report);
+    assert_eq!(outcome.code, Some(0));
+    let warning = "warning: summary.json is the summary of a run whose result has 7 rows and";
+    assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
     assert!(!has_graph(&bench.read("whole.html")));
     assert_eq!(drawn(&whole), ["left.x", "right.x"]);
 }
