@@ -26,6 +26,7 @@ use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
 use crate::picture;
+use crate::screen;
 
 // When the simulation starts and ends, and in which steps.
 #[derive(Debug, Args)]
@@ -123,11 +124,28 @@ impl CouplingOptions {
         if let Some(word) = &self.step_control {
             system.experiment.step_control = Some(Choice::new(word));
         }
+        if system.bonds.is_empty() {
+            self.warn_of_bond_options();
+        }
         if let Some(limit) = self.max_residual_energy {
             for bond in &mut system.bonds {
                 bond.max_residual_energy
                     .get_or_insert(Spanned::unplaced(limit));
             }
+        }
+    }
+
+    /// Names the options that act on power bonds, for a system without any.
+    fn warn_of_bond_options(&self) {
+        let corrects = self.correction.as_ref().is_some_and(|word| word != "off");
+        let options = [
+            ("--correction", corrects),
+            ("--max-residual-energy", self.max_residual_energy.is_some()),
+        ];
+        for (option, _) in options.into_iter().filter(|(_, is_given)| *is_given) {
+            screen::message(&format!(
+                "warning: {option} has no effect: the system has no power bonds\n"
+            ));
         }
     }
 }
