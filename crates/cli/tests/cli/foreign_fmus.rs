@@ -72,6 +72,8 @@ fn sources_are_compiled_on_request() {
         "{}",
         outcome.stderr
     );
+    let permissions = |name| bench.path(name).metadata().unwrap().permissions();
+    assert_eq!(permissions("whole.fmu"), permissions("source.fmu"));
     assert_eq!(
         run(&["simulate", "whole.fmu", "-o", "two.csv"]).code,
         Some(0)

@@ -249,7 +249,11 @@ pub(crate) fn write_with(source: &Path, target: &Path, library: &Path) -> std::i
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    std::io::copy(&mut std::fs::File::open(source)?, new.as_file_mut())?;
+    let mut given = std::fs::File::open(source)?;
+    std::io::copy(&mut given, new.as_file_mut())?;
+    // Those of a temporary file are for its owner alone.
+    new.as_file()
+        .set_permissions(given.metadata()?.permissions())?;
     let mut archive = zip::ZipWriter::new_append(new.as_file_mut())?;
     let options = zip::write::SimpleFileOptions::default().unix_permissions(0o755);
     let entry = format!("binaries/{}/{name}", platform::usual_folder());
