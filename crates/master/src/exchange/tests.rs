@@ -286,6 +286,29 @@ fn the_mode_follows_what_the_unit_declares_and_shows() {
     }
 }
 
+/// Errors of outputs that stay stale are known where D is, and D is smooth; those of other outputs are none.
+#[test]
+fn errors_without_a_derivative_are_not_known() {
+    for (unit, exchange, is_known) in [
+        (quadruple(), "stale", true),
+        (quadruple(), "compensated", true),
+        (quadruple().fresh(), "fresh", true),
+        (kinked(), "compensated", true),
+        (kinked(), "stale", false),
+        (kinked().fresh(), "stale", false),
+        (quadruple().refusing(Cause::Discard), "stale", false),
+    ] {
+        let run = started(bonded(unit, exchange));
+        let graph = run.graph();
+        let component = graph.component_names().position(|name| name == "unit");
+        let output = graph.components[component.unwrap()].outputs.start;
+        let [of_unit, of_source] =
+            [output, 1 - output].map(|output| run.state.signals.stale_errors[output]);
+        assert_eq!(of_unit.is_nan(), !is_known, "{exchange} {of_unit}");
+        assert_eq!(of_source, 0.0);
+    }
+}
+
 #[test]
 fn an_error_of_a_probe_ends_the_start() {
     let system = bonded(quadruple().refusing(Cause::Error), "auto");

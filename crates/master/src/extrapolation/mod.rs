@@ -276,6 +276,8 @@ mod tests {
                 let error = curve.at(s) - value(now + s);
                 assert!(error.abs() < 1e-9, "{}: {error}", entry.name);
             }
+            let error = made.at(now + 0.5) - value(now + 0.5);
+            assert!(error.abs() < 1e-9, "{}: {error}", entry.name);
             // The usual receiver follows curves: it gets no means, and no inner steps of it are followed.
             assert!(!made.gives_means() && made.inner_steps().is_none());
             assert_eq!(facts.is_plain_hold, entry.name == "hold");

@@ -62,7 +62,12 @@ fn a_loop_of_two_units_is_solved_at_each_point() {
         let index = outputs.position(|output| output.name == "first.y").unwrap();
         for (k, signal) in SIGNAL.into_iter().enumerate() {
             if k > 0 {
+                let before = run.view().reals[index];
                 run.step().unwrap();
+                // The step leaves the solution of the last point.
+                let exchanged = run.state.signals.exchanged[index];
+                let change = run.view().reals[index] - before;
+                assert!((exchanged - change).abs() < 1e-9, "{exchanged} {change}");
             }
             let value = run.view().reals[index];
             assert!(
