@@ -205,3 +205,47 @@ impl Predictions {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SplitMix64;
+
+    /// A lower degree that is as good, or a higher one that is better by the part [`GAIN`].
+    fn changes(order: usize, errors: [f64; 4]) -> bool {
+        let present = errors[order];
+        errors[..order].iter().any(|lower| *lower <= present)
+            || errors
+                .get(order + 1)
+                .is_some_and(|higher| *higher < GAIN * present)
+    }
+
+    /// Errors of a few magnitudes, so that some are equal.
+    #[test]
+    fn a_degree_that_has_to_change_is_unusual() {
+        let mut random = SplitMix64::new(3);
+        let mut seen = [0; 2];
+        for _ in 0..500 {
+            let mut predictions = Predictions::default();
+            let mut past = Past::default();
+            let mut expected = Numbers::default();
+            for (lane, expected) in expected.iter_mut().enumerate() {
+                let order = (4.0 * random.next_unit()) as usize;
+                let mut errors = [(); 4].map(|()| (8.0 * random.next_unit()).floor());
+                let is_nan = random.next_unit() < 0.05;
+                if is_nan {
+                    errors[3] = f64::NAN;
+                }
+                predictions.order[lane] = order as f64;
+                for (all, error) in past.errors.iter_mut().zip(errors) {
+                    all[lane] = error;
+                }
+                let is_unusual = is_nan || changes(order, errors);
+                seen[usize::from(is_unusual)] += 1;
+                *expected = if is_unusual { 1.0 } else { 0.0 };
+            }
+            assert_eq!(predictions.are_unusual(&past), expected);
+        }
+        assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
+    }
+}
