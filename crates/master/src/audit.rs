@@ -602,6 +602,9 @@ mod tests {
         assert_eq!(verdict(2.3), CorrectionVerdict::Helped);
         assert_eq!(verdict(2.5), CorrectionVerdict::Uncertain);
         assert_eq!(verdict(1e9), CorrectionVerdict::Uncertain);
+        // A part of nothing does not feed on itself.
+        let audit = of_sums(sums(4.0, -3.0, 2.5), Sums::default());
+        assert_eq!(audit.verdict(f64::INFINITY), CorrectionVerdict::Uncertain);
         // In the later part alone, of half a second and 2 J, and in that of the flow.
         let late = |impulses| {
             let mut earlier = sums(2.0, -1.5, 0.0);

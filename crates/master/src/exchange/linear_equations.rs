@@ -101,6 +101,18 @@ mod tests {
     }
 
     #[test]
+    fn of_equal_pivots_the_first_one_is_taken() {
+        for (mut matrix, expected) in [
+            ([2.0, 1.0, -2.0, 5.0], [0, 1]),
+            ([2.0, 1.0, -2.5, 5.0], [1, 0]),
+        ] {
+            let mut order = [0; 2];
+            assert!(factored(&mut matrix, &mut order));
+            assert_eq!(order, expected);
+        }
+    }
+
+    #[test]
     fn a_matrix_without_an_inverse_is_refused() {
         for mut matrix in [
             vec![0.0; 4],

@@ -475,6 +475,25 @@ mod tests {
         }
     }
 
+    /// No trial repeats what direct feed-through has said.
+    #[test]
+    fn a_wrong_sense_is_noted_once() {
+        let mut system = System::new(0.01);
+        system.stop_time(0.03);
+        let damper = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[0.0], &[0.0], &[-2.0]]);
+        let mass = LinearUnit::new(&[1.0], &["f"], &["v"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
+        system.add("a", damper);
+        system.add("b", mass);
+        let _ = system
+            .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"))
+            .sense(-1.0);
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        crate::run::check_senses(&mut run);
+        let warnings = run.run().unwrap().warnings;
+        let doubts = warnings.iter().filter(|text| text.contains("sense"));
+        assert_eq!(doubts.count(), 1, "{warnings:?}");
+    }
+
     /// One active end beside a passive one, such as a controller, is no sign of a mistake.
     #[test]
     fn ends_that_differ_raise_no_doubt() {

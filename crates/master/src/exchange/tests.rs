@@ -286,6 +286,20 @@ fn the_mode_follows_what_the_unit_declares_and_shows() {
     }
 }
 
+#[test]
+fn the_input_beside_a_kink_is_named() {
+    let unit = Immediate::new(&["u", "w"], &["y", "z"], |u| {
+        vec![u[0], u[0] + (u[1] - 1.0 - 3e-6).max(0.0)]
+    });
+    let mut system = bonded(unit, "auto");
+    system.add("other", source("y", "w", SIGNAL));
+    system.connect("other.w", "unit.w");
+    system.connect("unit.z", "other.y");
+    let notes = started(system).report().notes.join("\n");
+    let text = "the direct feed-through unit.w → unit.z is not smooth";
+    assert!(notes.contains(text), "{notes}");
+}
+
 /// Errors of outputs that stay stale are known where D is, and D is smooth; those of other outputs are none.
 #[test]
 fn errors_without_a_derivative_are_not_known() {

@@ -10,7 +10,7 @@ use super::{
 use crate::exchange_mode::Exchange;
 use crate::extrapolation::{Extrapolation, Sample, SignalSteps};
 use crate::report::{AlgebraicLoopReport, Report};
-use crate::unit::{Handle, Unit, UnitResult, UnitWrapper};
+use crate::unit::{Handle, StepOutcome, Unit, UnitResult, UnitWrapper};
 use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 
 /// Values of an output at each communication point, and the report.
@@ -172,7 +172,7 @@ fn with_derivatives(unit: Immediate) -> Immediate {
     })
 }
 
-fn cubic_system(unit: Immediate, start: f64, step: f64) -> System {
+fn cubic_system(unit: impl Unit + 'static, start: f64, step: f64) -> System {
     let mut system = System::new(step);
     system.stop_time(4.0);
     system.add("nls", unit).start("u", start);
@@ -257,10 +257,21 @@ fn a_trial_step_ends_with_the_run_at_the_latest() {
     assert_eq!(only_loop(&report).members[0].way, "trial-steps");
 }
 
-/// Counts the calls that set and get reals.
+/// Counts the calls that set and get reals, and keeps the length of the last step, s, as bits.
 struct Counting<U> {
     unit: U,
     calls: Arc<[AtomicU64; 2]>,
+    step: Arc<AtomicU64>,
+}
+
+impl<U: Unit> Counting<U> {
+    fn new(unit: U, calls: &Arc<[AtomicU64; 2]>) -> Self {
+        Self {
+            unit,
+            calls: Arc::clone(calls),
+            step: Arc::default(),
+        }
+    }
 }
 
 impl<U: Unit> UnitWrapper for Counting<U> {
@@ -281,6 +292,26 @@ impl<U: Unit> UnitWrapper for Counting<U> {
         self.calls[1].fetch_add(1, Ordering::Relaxed);
         self.unit.get_reals(handles, values)
     }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        self.step.store(step.to_bits(), Ordering::Relaxed);
+        self.unit.step(time, step)
+    }
+}
+
+/// At the start a unit is tried with a step of the length that its trials will have.
+#[test]
+fn a_trial_step_has_a_millionth_of_the_communication_step() {
+    for (every, length) in [(1.0, 0.01e-6), (5.0, 0.05e-6)] {
+        let nls = Counting::new(cubic().saving(), &Arc::default());
+        let step = Arc::clone(&nls.step);
+        let mut system = cubic_system(nls, 2.0, 0.01);
+        system.component("nls").unwrap().step_size(every * 0.01);
+        let run = started(system);
+        assert_eq!(only_loop(&run.report()).members[0].way, "trial-steps");
+        let tried = f64::from_bits(step.load(Ordering::Relaxed));
+        assert!((tried - length).abs() < 1e-15, "{tried}");
+    }
 }
 
 #[test]
@@ -295,19 +326,12 @@ fn the_calls_of_every_way_are_counted() {
         let calls: Arc<[AtomicU64; 2]> = Arc::default();
         let mut system = System::new(0.01);
         system.method("jacobi");
-        let nls = Counting {
-            unit,
-            calls: Arc::clone(&calls),
-        };
+        let nls = Counting::new(unit, &calls);
         system.add("nls", nls).start("u", 2.0);
         let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
             call.outputs[0] = call.time + call.step;
         });
-        let clock = Counting {
-            unit: clock,
-            calls: Arc::clone(&calls),
-        };
-        system.add("clock", clock);
+        system.add("clock", Counting::new(clock, &calls));
         system.connect("nls.y", "nls.u");
         system.connect("nls.y", "clock.y");
         system.connect("clock.t", "nls.t");
