@@ -381,29 +381,30 @@ fn a_loop_that_one_iteration_does_not_solve_is_a_warning() {
     assert!(warning.contains("make the macro-step smaller"), "{warning}");
 }
 
-/// What one iteration leaves is the same where another unit passes the output on.
+/// What one iteration leaves is the same where another unit passes the output on, ten times as large.
 #[test]
 fn what_an_iteration_leaves_is_that_of_all_units() {
     let (_, alone) = run_to_end(cubic_system(with_derivatives(cubic()), 2.0, 1.0), "nls.y");
-    for same_is_first in [true, false] {
-        let nls = || with_derivatives(cubic());
-        let same = || Immediate::new(&["u"], &["y"], |u| vec![u[0]]).with_jacobian(|_| vec![1.0]);
+    for passing_is_first in [true, false] {
+        let tenfold = Immediate::new(&["u"], &["y"], |u| vec![10.0 * u[0]]);
         let mut system = System::new(1.0);
         system.stop_time(4.0);
-        let names = if same_is_first {
+        let names = if passing_is_first {
             ["a", "b"]
         } else {
             ["b", "a"]
         };
         let [passing, solving] = names;
-        system.add(passing, same());
-        system.add(solving, nls()).start("u", 2.0);
+        system.add(passing, tenfold.with_jacobian(|_| vec![10.0]));
+        let nls = with_derivatives(cubic());
+        system.add(solving, nls).start("u", 2.0);
         let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
             call.outputs[0] = call.time + call.step;
         });
         system.add("clock", clock);
         system.connect(&format!("{solving}.y"), &format!("{passing}.u"));
-        system.connect(&format!("{passing}.y"), &format!("{solving}.u"));
+        let back = system.connect(&format!("{passing}.y"), &format!("{solving}.u"));
+        back.gain(0.1);
         system.connect(&format!("{solving}.y"), "clock.y");
         system.connect("clock.t", &format!("{solving}.t"));
         let output = format!("{solving}.y");
