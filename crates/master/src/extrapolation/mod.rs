@@ -276,6 +276,9 @@ mod tests {
                 let error = curve.at(s) - value(now + s);
                 assert!(error.abs() < 1e-9, "{}: {error}", entry.name);
             }
+            if !facts.comes_in_pieces {
+                assert_eq!(made.next_piece(0.5), made.curve(0.0, 0.5));
+            }
             let error = made.at(now + 0.5) - value(now + 0.5);
             assert!(error.abs() < 1e-9, "{}: {error}", entry.name);
             // The usual receiver follows curves: it gets no means, and no inner steps of it are followed.
