@@ -607,6 +607,20 @@ mod tests {
         }
     }
 
+    /// Also where the feed-through is from inputs that are not of the bond.
+    #[test]
+    fn the_side_without_feed_through_is_damped() {
+        for (effort, flow) in [(false, false), (true, false), (false, true), (true, true)] {
+            let damping = Damping::of(&BondFacts {
+                effort_feedthrough: effort,
+                flow_feedthrough: flow,
+                ..unknown(1)
+            });
+            assert_eq!(damping.corrects_flow, flow && !effort);
+            assert!((damping.share - 0.185).abs() < 1e-15);
+        }
+    }
+
     /// Of two steps of other lengths, on two axes of other weights; the flow has not turned round, and then has.
     #[test]
     fn a_window_sums_integrals_over_its_steps() {

@@ -700,6 +700,10 @@ mod tests {
     fn the_degree_rises_from_the_start() {
         let smooth = |count: i32| after((0..count).map(|k| (0.1 * f64::from(k)).exp())).order();
         assert_eq!([1, 2, 3, 4, 5].map(smooth), [0, 1, 2, 3, 3]);
+        // A parabola with the mean and the end of a cubic would not begin at the newest value.
+        let values: Vec<f64> = (0..6).map(|k| (0.1 * f64::from(k)).exp()).collect();
+        let orders = [0, 1, 2, 3, usize::MAX].map(|follows| fed(follows, &values).order());
+        assert_eq!(orders, [3, 3, 2, 3, 3]);
         assert_eq!(after([0.0, 1.0, 0.0]).order(), 0);
     }
 

@@ -446,6 +446,52 @@ mod tests {
     }
 
     #[test]
+    fn a_state_goes_on_from_its_bytes() {
+        let value = |part: u32| (0.1 * f64::from(part)).sin();
+        for (variant, order) in [
+            ("one-sided", "auto"),
+            ("smoothed", "auto"),
+            ("smoothed", "1"),
+        ] {
+            let word = |text: &str| gyrator_system::Value::String(text.to_owned());
+            let order = match order {
+                "1" => gyrator_system::Value::Real(1.0),
+                order => word(order),
+            };
+            let choice = Choice::new("hinfinity").with("variant", word(variant));
+            let choice = choice.with("weight_order", order);
+            let found = look_up(super::super::EXTRAPOLATIONS, &choice).unwrap();
+            let made = || {
+                let mut made = found.build();
+                made.prepare(&STEPS).unwrap();
+                made
+            };
+            for saved_at in [0, 7, 433] {
+                let mut kept = made();
+                for part in 0..=saved_at {
+                    kept.observe(sample(part, value(part)));
+                    kept.next_piece(0.005);
+                }
+                let mut stream = StateStream::to_write();
+                kept.transfer(&mut stream);
+                let bytes = stream.finish().unwrap();
+                let mut restored = made();
+                let mut stream = StateStream::to_read(&bytes);
+                restored.transfer(&mut stream);
+                assert_eq!(stream.trouble(), None);
+                for part in saved_at + 1..saved_at + 300 {
+                    for one in [&mut kept, &mut restored] {
+                        one.observe(sample(part, value(part)));
+                    }
+                    assert_eq!(restored.next_piece(0.005), kept.next_piece(0.005));
+                    assert_eq!(restored.curve(0.0, 0.05), kept.curve(0.0, 0.05));
+                }
+                assert_eq!(restored.changes(), kept.changes());
+            }
+        }
+    }
+
+    #[test]
     fn pieces_follow_the_smoother_to_the_end_of_the_curve() {
         let mut smoothed = made("smoothed", STEPS).unwrap();
         smoothed.observe(sample(0, 1.0));

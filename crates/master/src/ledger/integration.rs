@@ -592,6 +592,25 @@ mod tests {
         [0, 1].map(|sum| after[sum] - before[sum])
     }
 
+    /// Inputs that have a line within a macro-step are not constant in it.
+    #[test]
+    fn a_bond_is_simple_where_its_inputs_are_constant() {
+        for (extrapolation, is_simple) in [("hold", true), ("linear", false)] {
+            let unit = |input: &str, output: &str| {
+                ClosureUnit::new(&[(input, 0.0)], &[(output, 1.0)], |_| ())
+            };
+            let mut system = System::new(H);
+            system.method("jacobi").extrapolation(extrapolation);
+            system.add("a", unit("f", "e")).step_size(0.5 * H);
+            system.add("b", unit("e", "f")).step_size(0.5 * H);
+            let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+            let run = system.start(&RunOptions::default()).unwrap();
+            let courses = &run.ledger().bonds[0].courses;
+            assert_eq!(courses.len(), 1);
+            assert_eq!(courses[0].is_simple(), is_simple);
+        }
+    }
+
     /// An output that follows a curve has its course, and the rest has the curvature of the last two changes: the effort 1 + t² on the
     /// flow 3·e + t², by Simpson's rule from 7·H to 8·H.
     #[test]

@@ -240,6 +240,37 @@ fn an_output_that_feeds_its_own_input_is_solved_in_every_way() {
     }
 }
 
+/// A unit whose outputs depend on how often it has made a step: it does not go back as it claims.
+struct Forgetting(Immediate, f64);
+
+impl UnitWrapper for Forgetting {
+    fn inner(&self) -> &dyn Unit {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.0
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.0.get_reals(handles, values)?;
+        values.iter_mut().for_each(|value| *value += self.1);
+        Ok(())
+    }
+
+    fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
+        self.1 += 1e-6;
+        self.0.step(time, step)
+    }
+}
+
+#[test]
+fn a_unit_that_does_not_go_back_makes_no_trial_steps() {
+    let unit = Forgetting(cubic().saving(), 0.0);
+    let report = started(cubic_system(unit, 2.0, 0.01)).report();
+    assert_eq!(only_loop(&report).members[0].way, "linear");
+}
+
 /// A trial step has a millionth of the macro-step, which may reach the stop time, and not go beyond it.
 #[test]
 fn a_trial_step_ends_with_the_run_at_the_latest() {
@@ -379,6 +410,19 @@ fn a_loop_that_one_iteration_does_not_solve_is_a_warning() {
     );
     assert!(warning.contains("of 4 communication points"), "{warning}");
     assert!(warning.contains("make the macro-step smaller"), "{warning}");
+    // Where units are asked again, D may change as much as it will.
+    for unit in [
+        with_derivatives(cubic()).fresh(),
+        with_derivatives(cubic()).saving(),
+    ] {
+        let mut system = cubic_system(unit, 2.0, 1.0);
+        system.stop_time(5.0);
+        let mut run = started(system);
+        for _ in 0..4 {
+            run.step().unwrap();
+        }
+        assert_eq!(only_loop(&run.report()).unsolved, 0);
+    }
 }
 
 /// What one iteration leaves is the same where another unit passes the output on, ten times as large.
@@ -434,6 +478,18 @@ fn a_loop_without_a_solution_is_a_warning() {
     );
     let of_loop = only_loop(&report);
     assert_eq!((of_loop.points, of_loop.unsolved), (4, 2));
+    // What is left is the same in another unit of measure of the input, but for the rounding of D on ways that lead nowhere.
+    let unit = |of: &[f64]| vec![0.0625 * of[0] * of[0] + of[1]];
+    let unit = Immediate::new(&["u", "w"], &["y"], unit).fresh();
+    let mut system = empty();
+    system.add("unit", unit).exchange("auto");
+    system.add("source", source("y", "w", [0.1, 1.0, 1.0, 0.1, 0.1]));
+    system.connect("unit.y", "unit.u").gain(4.0);
+    system.connect("source.w", "unit.w");
+    system.connect("unit.y", "source.y");
+    let (_, in_other_unit) = run_to_end(system, "unit.y");
+    let ratio = only_loop(&in_other_unit).residual / of_loop.residual;
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio}");
     assert!(
         report.warnings[0].contains("not solved at 2 of 4"),
         "{:?}",
