@@ -622,6 +622,42 @@ fn a_loop_through_an_unknown_derivative_is_named_at_the_start() {
 }
 
 /// The second unit communicates at every other point: between them it stays as it was published.
+/// A filter in a loop has a memory: outputs in the loop stay stale, and those beside it do not.
+#[test]
+fn a_loop_through_a_filter_stays_stale_alone() {
+    let mut system = empty();
+    let first = Immediate::new(&["u", "back"], &["y", "z"], |u| {
+        vec![u[0] + u[1], 2.0 * u[0]]
+    });
+    let second = Immediate::new(&["u"], &["y"], |u| vec![0.5 * u[0]]);
+    system.add("first", first).exchange("compensated");
+    system.add("second", second).exchange("compensated");
+    for name in ["first", "second"] {
+        let settings = system.component(name).unwrap().step_size(0.1 * H);
+        settings.extrapolation(crate::Word::new("hinfinity").with("variant", "smoothed"));
+    }
+    let source = source("z", "u", SIGNAL);
+    system.add("source", source).step_size(0.1 * H);
+    system.connect("source.u", "first.u");
+    system.connect("first.y", "second.u");
+    system.connect("second.y", "first.back");
+    system.connect("first.z", "source.z");
+    let run = started(system);
+    let report = run.report();
+    assert!(
+        report.warnings[0].contains("as an extrapolation in it has a memory"),
+        "{:?}",
+        report.warnings
+    );
+    assert_eq!(mode(&report, "first"), Exchange::COMPENSATED);
+    assert_eq!(mode(&report, "second"), Exchange::STALE);
+    for (output, name) in run.graph().real_outputs().iter().enumerate() {
+        let error = run.state.signals.stale_errors[output];
+        let is_in_loop = ["first.y", "second.y"].contains(&name.name.as_str());
+        assert_eq!(error.is_nan(), is_in_loop, "{}", name.name);
+    }
+}
+
 #[test]
 fn a_slower_unit_joins_where_it_is_due() {
     let mut system = empty();
