@@ -197,8 +197,8 @@ fn entries_that_could_not_be_chosen_are_refused() {
     };
     refuse(named("hold"), "there is one of this name already");
     refuse(named("zoh"), "there is one of this name already");
-    refuse(named(""), "its name is no word");
-    refuse(named("two words"), "its name is no word");
+    refuse(named(""), "its name is not a valid word");
+    refuse(named("two words"), "its name is not a valid word");
     let with = |parameters: &'static [ParameterInfo]| Entry {
         parameters,
         ..SCALED_HOLD
