@@ -353,5 +353,10 @@ mod tests {
         }
         assert_eq!(Nothing.limit(), None);
         assert_eq!(Nothing.parameters_in_force(), []);
+        assert_eq!(Nothing.choices(), []);
+        // Its state is not kept in a file.
+        let mut stream = StateStream::to_write();
+        Nothing.transfer(&mut stream);
+        assert!(stream.trouble().is_some());
     }
 }

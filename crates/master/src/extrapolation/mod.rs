@@ -287,4 +287,48 @@ mod tests {
             assert_eq!(facts.needs_slope, entry.name == "hermite");
         }
     }
+
+    /// The newest value, and how often the past was forgotten.
+    #[derive(Clone, Default)]
+    struct Least(f64, u32);
+
+    impl Extrapolation for Least {
+        fn observe(&mut self, sample: Sample) {
+            self.0 = sample.value;
+        }
+
+        fn curve(&self, now: f64, step: f64) -> Curve {
+            Curve::line(self.0 + now, step)
+        }
+
+        fn clear(&mut self) {
+            self.1 += 1;
+        }
+
+        fn order(&self) -> usize {
+            0
+        }
+
+        fn duplicate(&self) -> Box<dyn Extrapolation> {
+            Box::new(self.clone())
+        }
+    }
+
+    /// One of another program that says no more than it has to.
+    #[test]
+    fn an_extrapolation_has_no_means_and_forgets_jumps() {
+        let mut least = Least(2.0, 0);
+        least.jumped();
+        assert_eq!(least.1, 1);
+        assert_eq!(least.at(3.0), 5.0);
+        assert_eq!(least.next_piece(0.5), Curve::line(2.0, 0.5));
+        assert!(!least.gives_means());
+        assert_eq!(least.error_of_prediction(), None);
+        assert_eq!(least.inner_steps(), None);
+        assert_eq!(least.changes(), []);
+        // Its state is not kept in a file.
+        let mut stream = StateStream::to_write();
+        least.transfer(&mut stream);
+        assert!(stream.trouble().is_some());
+    }
 }
