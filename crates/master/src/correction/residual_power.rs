@@ -650,6 +650,12 @@ mod tests {
         let expected = (1.5 + 0.5 * 100.0) / (2.0 + 100.0);
         assert!((mu(correction.as_ref()) - expected).abs() < 1e-15);
         assert!((effort[0] * 4.0 + expected * 2.0).abs() < 1e-12);
+        // The energies of the bond are the same where the flow is corrected.
+        let parameters = [("mu", word("audit")), ("corrects", word("flow"))];
+        let mut of_flow = begun("residual-power", &parameters, &single_rate(1));
+        let (_, flow) = corrected(of_flow.as_mut(), &point);
+        assert!((mu(of_flow.as_ref()) - expected).abs() < 1e-15);
+        assert!((-flow[0] * 5.0 + expected * 2.0).abs() < 1e-12);
         let slow = BondFacts {
             effort_side_step: 10.0,
             ..single_rate(1)

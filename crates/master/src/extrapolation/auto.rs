@@ -908,6 +908,16 @@ mod tests {
         let passed = 4.5 + 0.9;
         let given = 0.0 + (1.1 + 1.1) * 2.0;
         assert!((auto.missed() - (passed - given) / 2.0).abs() < 1e-12);
+        // An offset changes nothing.
+        let mut higher = fed(0, &[]);
+        for (time, value) in [(0.0, 7.0), (1.0, 8.1), (3.0, 10.9)] {
+            higher.observe(Sample {
+                time,
+                value,
+                slope: None,
+            });
+        }
+        assert!((higher.missed() - auto.missed()).abs() < 1e-12);
         // The mean of y from 3 to 5 s, and what was missed.
         let mean = (8.0 + 98.0 / 30.0) / 2.0;
         assert!((auto.curve(3.0, 2.0).at(0.0) - mean - auto.missed()).abs() < 1e-12);

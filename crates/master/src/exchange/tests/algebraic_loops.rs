@@ -462,6 +462,41 @@ fn what_an_iteration_leaves_is_that_of_all_units() {
     }
 }
 
+/// The same of two outputs of one unit, the second one ten times as large, which feed an input each.
+#[test]
+fn what_an_iteration_leaves_is_that_of_each_output() {
+    let (_, alone) = run_to_end(cubic_system(with_derivatives(cubic()), 2.0, 1.0), "nls.y");
+    let unit = Immediate::new(&["u", "v", "t"], &["y", "z"], |of| {
+        let u = 0.5 * (of[0] + 0.1 * of[1]);
+        let value = (u - of[2]).powi(3) + u * u - u - 1.0;
+        vec![value, 10.0 * value]
+    });
+    let unit = unit.with_jacobian(|of| {
+        let u = 0.5 * (of[0] + 0.1 * of[1]);
+        let square = 3.0 * (u - of[2]).powi(2);
+        let row = [0.5, 0.05].map(|part| part * (square + 2.0 * u - 1.0));
+        let row = [row[0], row[1], -square];
+        row.into_iter().chain(row.map(|gain| 10.0 * gain)).collect()
+    });
+    let mut system = System::new(1.0);
+    system.stop_time(4.0);
+    system.add("nls", unit).start("u", 2.0).start("v", 20.0);
+    let clock = ClosureUnit::new(&[("y", 0.0)], &[("t", 0.0)], |call| {
+        call.outputs[0] = call.time + call.step;
+    });
+    system.add("clock", clock);
+    system.connect("nls.y", "nls.u");
+    system.connect("nls.z", "nls.v");
+    system.connect("nls.y", "clock.y");
+    system.connect("clock.t", "nls.t");
+    let (_, report) = run_to_end(system, "nls.y");
+    let (found, expected) = (only_loop(&report), only_loop(&alone));
+    assert_eq!(found.outputs, ["nls.y", "nls.z"]);
+    assert_eq!(found.unsolved, expected.unsolved);
+    let ratio = found.residual / expected.residual;
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+}
+
 /// y = y² + w has no real solution for w > 1/4.
 #[test]
 fn a_loop_without_a_solution_is_a_warning() {
