@@ -185,6 +185,16 @@ mod tests {
         (found[0] - expected[0]).abs() < 1e-9 && (found[1] - expected[1]).abs() < 1e-9
     }
 
+    /// Nothing is known before the first step.
+    #[test]
+    fn points_with_a_correction_are_counted() {
+        let mut run = two_bonds(("limit", 100.0), false);
+        for expected in [0, 1, 2] {
+            run.step().unwrap();
+            assert_eq!(run.report().counters.corrected_steps, expected);
+        }
+    }
+
     #[test]
     fn each_bond_has_a_limit_of_its_own() {
         let wanted = added(("limit", 100.0), false);

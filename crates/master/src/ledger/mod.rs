@@ -565,6 +565,24 @@ mod tests {
         assert!(found.residual_energy.abs() < 1e-6);
     }
 
+    /// The same of an effort, effort = D·flow, which end a gives.
+    #[test]
+    fn a_compensated_effort_counts_as_the_unit_had_it() {
+        const D: f64 = 4.0;
+        let mut system = System::new(H);
+        system.stop_time(4.0 * H);
+        system.method("jacobi").extrapolation("hold");
+        let damper = crate::LinearUnit::new(&[0.0], &["f"], &["e"], [&[0.0], &[0.0], &[0.0], &[D]]);
+        system.add("a", damper).exchange("compensated");
+        system.add("b", source("e", "f", FLOW));
+        let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
+        let found = after(system.start(&RunOptions::default()).unwrap(), 3);
+        let pairs = FLOW.windows(2);
+        let own: f64 = pairs.map(|pair| D * pair[0] * (pair[1] - pair[0])).sum();
+        assert!((found.residual_energy_integrated - 0.5 * H * own).abs() < 1e-6);
+        assert!(found.residual_energy.abs() < 1e-6);
+    }
+
     #[test]
     fn a_side_with_shorter_steps_gives_the_same_ledger_and_the_coupling_error() {
         let found = after(ledger(0.5 * H, |_| ()), 3);
