@@ -288,6 +288,7 @@ mod tests {
         assert_eq!(measured(&[3.0, 3.0]), (3.0, true));
         assert_eq!(measured(&[-3.0, -3.125]), (-3.0625, true));
         assert_eq!(measured(&[3.0, 3.25]), (3.125, false));
+        assert_eq!(measured(&[19.0, 20.0]), (19.5, true));
         assert_eq!(measured(&[-2.0, -4.0]), (-3.0, false));
         assert_eq!(measured(&[5.0]), (5.0, true));
         // A kink.

@@ -821,7 +821,7 @@ mod tests {
     }
 
     /// A ramp over two communication steps in each step, which turn out to be inner steps: the receiver was to get the mean of the
-    /// values at their starts, k and k + 1/2, from the first step on.
+    /// values at their starts, 7 + k and 7 + k + 1/2, from the first step on.
     #[test]
     fn communication_steps_get_the_values_at_their_starts() {
         let mut auto = Auto::default();
@@ -835,7 +835,7 @@ mod tests {
         for time in (0..6_i32).map(f64::from) {
             auto.observe(Sample {
                 time,
-                value: time,
+                value: 7.0 + time,
                 slope: None,
             });
             if time == 5.0 {
@@ -844,7 +844,7 @@ mod tests {
             let curve = auto.curve(time, 1.0);
             given += 0.5 * (curve.at(0.0) + curve.at(0.5));
         }
-        let expected = (0..6_i32).map(|k| f64::from(k) + 0.25).sum::<f64>();
+        let expected = (0..6_i32).map(|k| 7.25 + f64::from(k)).sum::<f64>();
         assert!((given - expected).abs() < 1e-12, "{given} {expected}");
     }
 

@@ -333,15 +333,21 @@ impl<U: Unit> UnitWrapper for Counting<U> {
 /// At the start a unit is tried with a step of the length that its trials will have.
 #[test]
 fn a_trial_step_has_a_millionth_of_the_communication_step() {
-    for (every, length) in [(1.0, 0.01e-6), (5.0, 0.05e-6)] {
+    for (every, length) in [(1_u8, 0.01e-6), (5, 0.05e-6)] {
         let nls = Counting::new(cubic().saving(), &Arc::default());
         let step = Arc::clone(&nls.step);
         let mut system = cubic_system(nls, 2.0, 0.01);
-        system.component("nls").unwrap().step_size(every * 0.01);
-        let run = started(system);
+        let settings = system.component("nls").unwrap();
+        settings.step_size(f64::from(every) * 0.01);
+        let mut run = started(system);
         assert_eq!(only_loop(&run.report()).members[0].way, "trial-steps");
         let tried = f64::from_bits(step.load(Ordering::Relaxed));
         assert!((tried - length).abs() < 1e-15, "{tried}");
+        for _ in 0..every {
+            run.step().unwrap();
+        }
+        let tried = f64::from_bits(step.load(Ordering::Relaxed));
+        assert!((tried - length).abs() < 1e-15, "{tried} at a point");
     }
 }
 
