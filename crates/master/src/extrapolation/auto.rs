@@ -686,6 +686,7 @@ mod tests {
         };
         assert_eq!(chosen(0, [4.0, 3.5, 0.0, 0.0]), 1);
         assert_eq!(chosen(0, [4.0, 3.7, 0.0, 0.0]), 0);
+        assert_eq!(chosen(0, [1.0, GAIN, 0.0, 0.0]), 0);
         assert_eq!(chosen(0, [0.25, 0.22, 0.0, 0.0]), 1);
         assert_eq!(chosen(0, [0.25, 0.23, 0.0, 0.0]), 0);
         assert_eq!(chosen(2, [5.0, 3.0, 3.0, 0.0]), 1);
