@@ -566,6 +566,19 @@ mod tests {
     }
 
     #[test]
+    fn the_greatest_change_is_one_of_the_last_three() {
+        let values = [1.0, 9.0, 7.0, 7.5, 4.0, 4.25, 4.5, 4.0, 10.0, 10.0];
+        let mut spacing = Spacing::default();
+        spacing.differences[0] = values[0];
+        for newest in 1..values.len() {
+            spacing.push(1.0, values[newest]);
+            let changes = values[newest.saturating_sub(3)..=newest].windows(2);
+            let greatest = changes.map(|pair| (pair[1] - pair[0]).abs());
+            assert_eq!(spacing.greatest_change(), greatest.fold(0.0, f64::max));
+        }
+    }
+
+    #[test]
     fn noise_gets_degree_0() {
         // A linear congruential generator: numbers without a pattern of low degree.
         let mut state = 1_u32;
