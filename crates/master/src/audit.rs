@@ -496,6 +496,41 @@ mod tests {
         assert!((found.stale_energy - energy).abs() < 1e-9, "{found:?}");
     }
 
+    /// a and b, b and c, d and g have a bond each.
+    #[test]
+    fn a_neighbour_is_another_corrected_bond_with_a_component_in_common() {
+        let neighbours = |corrected: &[usize]| {
+            let mut system = System::new(H);
+            for name in ["a", "b", "c", "d", "g"] {
+                let inputs = [("u", 0.0), ("w", 0.0)];
+                system.add(
+                    name,
+                    ClosureUnit::new(&inputs, &[("y", 1.0), ("z", 1.0)], |_| ()),
+                );
+            }
+            let ends = [
+                (("a.y", "b.u"), ("b.y", "a.u")),
+                (("b.z", "c.u"), ("c.y", "b.w")),
+                (("d.y", "g.u"), ("g.y", "d.u")),
+            ];
+            for (index, (effort, flow)) in ends.into_iter().enumerate() {
+                let bond = system.bond(&format!("bond{index}"), effort, flow);
+                let is_corrected = corrected.contains(&index);
+                let _ = bond.correction(if is_corrected {
+                    "residual-power"
+                } else {
+                    "off"
+                });
+            }
+            let run = system.start(&RunOptions::default()).unwrap();
+            [0, 1, 2].map(|index| run.view().audit.bond(index).unwrap().has_neighbour)
+        };
+        assert_eq!(neighbours(&[0]), [false, true, false]);
+        assert_eq!(neighbours(&[0, 1]), [true, true, false]);
+        assert_eq!(neighbours(&[0, 2]), [false, true, false]);
+        assert_eq!(neighbours(&[2]), [false, false, false]);
+    }
+
     #[test]
     fn a_slow_end_is_audited_at_its_own_points() {
         let run = damped("stale", 2.0 * H);
