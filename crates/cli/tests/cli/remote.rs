@@ -255,7 +255,7 @@ fn a_study_goes_on_once_its_host_is_back() {
 #[test]
 fn a_study_keeps_no_row_whose_error_bars_lack_a_host() {
     let bench = bench();
-    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 2.0");
+    let system = OSCILLATORS.replace("stop_time = 10.0", "stop_time = 0.5");
     bench.write("system.toml", &system);
     bench.write(
         "study.toml",
