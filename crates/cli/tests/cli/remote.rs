@@ -400,7 +400,9 @@ fn faults_on_a_host_are_reported_with_its_name() {
 #[test]
 fn a_restart_waits_for_a_host_that_comes_back() {
     let bench = bench();
-    let system = OSCILLATORS.replace("[components.left]\n", "[components.left]\nrestart = 1\n");
+    let system = OSCILLATORS
+        .replace("stop_time = 10.0", "stop_time = 3.0")
+        .replace("[components.left]\n", "[components.left]\nrestart = 1\n");
     let outcome = run(&bench, &system, &["--isolate"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let expected = bench.read("out.csv");
