@@ -367,6 +367,9 @@ pub(crate) fn is_loaded(name: &str) -> bool {
     use std::os::unix::ffi::OsStrExt as _;
 
     /// Ends with 1 at the object that has the name.
+    ///
+    /// # Safety
+    /// `object` is valid, and `wanted` points to a `&str`.
     unsafe extern "C" fn visit(
         object: *mut libc::dl_phdr_info,
         _size: usize,
