@@ -475,21 +475,26 @@ mod tests {
         }
     }
 
-    /// No trial repeats what direct feed-through has said.
-    #[test]
-    fn a_wrong_sense_is_noted_once() {
+    /// Warnings of a run to this time, s, of a unit that gives the force on a mass, in a bond of the wrong sense.
+    fn warnings_of_a_mass_with(unit: LinearUnit, stop: f64) -> Vec<String> {
         let mut system = System::new(0.01);
-        system.stop_time(0.03);
-        let damper = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[0.0], &[0.0], &[-2.0]]);
+        system.stop_time(stop);
         let mass = LinearUnit::new(&[1.0], &["f"], &["v"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
-        system.add("a", damper);
+        system.add("a", unit);
         system.add("b", mass);
         let _ = system
             .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"))
             .sense(-1.0);
         let mut run = system.start(&RunOptions::default()).unwrap();
         crate::run::check_senses(&mut run);
-        let warnings = run.run().unwrap().warnings;
+        run.run().unwrap().warnings
+    }
+
+    /// No trial repeats what direct feed-through has said.
+    #[test]
+    fn a_wrong_sense_is_noted_once() {
+        let damper = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[0.0], &[0.0], &[-2.0]]);
+        let warnings = warnings_of_a_mass_with(damper, 0.03);
         let doubts = warnings.iter().filter(|text| text.contains("sense"));
         assert_eq!(doubts.count(), 1, "{warnings:?}");
     }
@@ -506,22 +511,12 @@ mod tests {
     #[test]
     fn what_cannot_be_tried_raises_no_doubt() {
         for (stop, doubts) in [(0.02, 1), (0.03, 1), (0.01, 0)] {
-            let mut system = System::new(0.01);
-            system.stop_time(stop);
-            // A spring and a mass, each without direct feed-through.
+            // Without direct feed-through, as the mass.
             let spring = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[1.0], &[-3.0], &[0.0]]);
-            let mass = LinearUnit::new(&[1.0], &["f"], &["v"], [&[0.0], &[1.0], &[1.0], &[0.0]]);
-            system.add("a", spring);
-            system.add("b", mass);
-            let _ = system
-                .bond("shaft", ("a.f", "b.f"), ("b.v", "a.v"))
-                .sense(-1.0);
-            let mut run = system.start(&RunOptions::default()).unwrap();
-            crate::run::check_senses(&mut run);
-            let report = run.run().unwrap();
-            assert_eq!(report.warnings.len(), doubts, "{:?}", report.warnings);
+            let warnings = warnings_of_a_mass_with(spring, stop);
+            assert_eq!(warnings.len(), doubts, "{warnings:?}");
             let tells = |text: &String| text.contains("∂a.f/∂a.v = -3.0000e-2");
-            assert!(report.warnings.iter().all(tells), "{:?}", report.warnings);
+            assert!(warnings.iter().all(tells), "{warnings:?}");
         }
     }
 }

@@ -156,6 +156,20 @@ mod tests {
     const U: f64 = 0.5;
     const Y: f64 = 1.0;
 
+    /// Trials of steps from this time, s, of a unit with one input and one output.
+    fn trials<'a>(unit: &'a mut dyn Unit, saved: &'a SavedState, time: f64) -> Trials<'a> {
+        let variable = Variable::real("u", 0, Causality::Input);
+        Trials {
+            unit,
+            output: 1,
+            input: 0,
+            saved,
+            time,
+            size: H,
+            difference: CentralDifference::about(U, &variable, TIMES),
+        }
+    }
+
     /// The response of an output that steps from 2 s on compute from the input and the last output: `None` where there is none.
     fn response(next: impl Fn(&Call<'_>) -> f64 + Sync) -> Option<f64> {
         let unit = ClosureUnit::new(&[("u", U)], &[("y", Y)], |call| {
@@ -163,16 +177,7 @@ mod tests {
         });
         let mut unit = unit.memoryless();
         let saved = unit.save(None).unwrap();
-        let variable = Variable::real("u", 0, Causality::Input);
-        let mut trials = Trials {
-            unit: &mut unit,
-            output: 1,
-            input: 0,
-            saved: &saved,
-            time: 2.0,
-            size: H,
-            difference: CentralDifference::about(U, &variable, TIMES),
-        };
+        let mut trials = trials(&mut unit, &saved, 2.0);
         let found = match trials.response(U).unwrap() {
             Response::Derivative(slope) => Some(slope),
             Response::None => None,
@@ -241,16 +246,7 @@ mod tests {
         });
         let mut unit = unit.memoryless();
         let saved = unit.save(None).unwrap();
-        let variable = Variable::real("u", 0, Causality::Input);
-        let mut trials = Trials {
-            unit: &mut unit,
-            output: 1,
-            input: 0,
-            saved: &saved,
-            time: 0.0,
-            size: H,
-            difference: CentralDifference::about(U, &variable, TIMES),
-        };
+        let mut trials = trials(&mut unit, &saved, 0.0);
         assert!(matches!(trials.response(U), Ok(Response::Forgets)));
     }
 }
