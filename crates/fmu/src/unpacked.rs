@@ -10,6 +10,7 @@ use crate::archive::{Archive, Limits};
 use crate::compiling::Compiler;
 use crate::description::ModelDescription;
 use crate::error::OpenError;
+use crate::fmu::Sharing;
 use crate::kept_files;
 use crate::process_directory::ProcessDirectory;
 use crate::warning::Warning;
@@ -25,6 +26,7 @@ pub(crate) struct Unpacked {
     copies: AtomicU64,
     are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
+    sharing: OnceLock<Sharing>,
 }
 
 /// The files of an FMU that are written to disk.
@@ -100,6 +102,7 @@ impl Unpacked {
             copies: AtomicU64::new(0),
             are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
+            sharing: OnceLock::new(),
         })
     }
 
@@ -134,6 +137,16 @@ impl Unpacked {
     /// The finding of `look`, which is called once.
     pub(crate) fn uses_python(&self, look: impl FnOnce() -> bool) -> bool {
         *self.uses_python.get_or_init(look)
+    }
+
+    /// The finding of `look`, which is called once, before a library is loaded.
+    pub(crate) fn sharing(&self, look: impl FnOnce() -> Sharing) -> &Sharing {
+        self.sharing.get_or_init(look)
+    }
+
+    /// The directory that stands for the root of the archive.
+    pub(crate) fn files(&self) -> &Path {
+        &self.files
     }
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).

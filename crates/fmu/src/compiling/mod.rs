@@ -17,7 +17,7 @@ use crate::description::CoSimulation;
 use crate::leftovers::OwnDirectory;
 use crate::library::REQUIRED_FUNCTIONS;
 use crate::limited_command;
-use crate::needs::Binary;
+use crate::elf::Binary;
 use crate::platform;
 use sources::Sources;
 

@@ -35,7 +35,7 @@ use crate::report::{Report, StopReason};
 use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
-use crate::unit::Period;
+use crate::unit::{Period, ProcessChange};
 use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
@@ -335,6 +335,22 @@ impl Run {
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
         self.timeline.time()
+    }
+
+    /// What the units have changed of their process, by component; only those that have changed something.
+    pub(crate) fn process_changes(&self) -> Vec<(String, Vec<ProcessChange>)> {
+        let members = self.state.units.members.iter();
+        let components = members.zip(&self.state.graph.components);
+        let changes = components.map(|(member, component)| {
+            let changes = member.slot.process_ties().changes;
+            (component.name.clone(), changes)
+        });
+        changes.filter(|(_, changes)| !changes.is_empty()).collect()
+    }
+
+    /// Adds a note to the report.
+    pub(crate) fn note(&mut self, text: String) {
+        self.notes.push(text);
     }
 
     /// Stop reason, counters, energies and notes of the run so far.

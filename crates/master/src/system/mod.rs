@@ -1,5 +1,6 @@
 //! A described system with its units, ready to be started.
 
+mod apart;
 mod assemble;
 mod feasibility;
 mod patterns;
@@ -14,6 +15,7 @@ mod starting;
 mod state_file;
 mod suggested_bonds;
 mod suggested_connections;
+mod ties;
 mod unit_source;
 mod word;
 
