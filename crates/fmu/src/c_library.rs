@@ -27,8 +27,21 @@ use crate::library::Functions;
 /// Functions of the C library with a state of the process, which this file keeps for each instance (POSIX.1-2024: they
 /// "need not be thread-safe").
 const FUNCTIONS: &[&str] = &[
-    "drand48", "erand48", "initstate", "jrand48", "lrand48", "mrand48", "nrand48", "rand", "random", "seed48",
-    "setstate", "srand", "srand48", "srandom", "strtok",
+    "drand48",
+    "erand48",
+    "initstate",
+    "jrand48",
+    "lrand48",
+    "mrand48",
+    "nrand48",
+    "rand",
+    "random",
+    "seed48",
+    "setstate",
+    "srand",
+    "srand48",
+    "srandom",
+    "strtok",
 ];
 
 /// Functions of the C library with a state of the process that cannot be read and put back.

@@ -236,10 +236,19 @@ impl LoadError {
     pub fn is_lack_of_room(&self) -> Option<&'static str> {
         /// Messages of the GNU C library, and what is lacking.
         const LACKING: [(&str, &str); 4] = [
-            ("static TLS block", "this process has no static thread-local storage left"),
-            ("Too many open files", "this process has too many files open"),
+            (
+                "static TLS block",
+                "this process has no static thread-local storage left",
+            ),
+            (
+                "Too many open files",
+                "this process has too many files open",
+            ),
             ("annot allocate memory", "this process has no memory left"),
-            ("cannot create shared object descriptor", "this process has no memory left"),
+            (
+                "cannot create shared object descriptor",
+                "this process has no memory left",
+            ),
         ];
         let message = match self {
             Self::Library { reason, .. } => reason.clone(),

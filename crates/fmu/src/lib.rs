@@ -65,19 +65,19 @@ pub mod xml;
 pub use archive::Limits;
 pub use compiling::Compiler;
 pub use description::*;
+pub use elf::needed_libraries;
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};
 pub use fmu::{
-    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, process_users, loaded_copies,
+    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, loaded_copies, process_users,
 };
-pub use surroundings::Change;
 pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
     Violations,
 };
 pub use library::REQUIRED_FUNCTIONS;
-pub use elf::needed_libraries;
 pub use needs::{NeededLibrary, Needs};
+pub use surroundings::Change;
 pub use unpacked::UnpackedArchive;
 pub use warning::{Position, Warning};

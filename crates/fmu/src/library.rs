@@ -16,9 +16,9 @@ use std::sync::{Mutex, PoisonError};
 use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
-use crate::error::LoadError;
 use crate::c_library::{CState, Guarded as _, OwnState};
 use crate::elf::Binary;
+use crate::error::LoadError;
 use crate::library_file::LibraryFile;
 use crate::needs::{Loading, Needs};
 use crate::packages;

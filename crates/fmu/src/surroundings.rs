@@ -6,7 +6,10 @@
 //! Handlers of faults (SIGSEGV and its kin) and the signals that run-time systems use for themselves are not looked at:
 //! the machines of Java and Go cannot run without them.
 
-#![expect(unsafe_code, reason = "asks and changes the C library's locale, environment and signal handlers")]
+#![expect(
+    unsafe_code,
+    reason = "asks and changes the C library's locale, environment and signal handlers"
+)]
 
 use std::ffi::{CStr, CString, OsString, c_int};
 use std::path::PathBuf;
@@ -95,10 +98,16 @@ impl Surroundings {
             changes.push(format!("the locale ({from} → {to})"));
         }
         if self.environment != after.environment {
-            changes.push(format!("environment variables ({})", self.variables(after).join(", ")));
+            changes.push(format!(
+                "environment variables ({})",
+                self.variables(after).join(", ")
+            ));
         }
         if self.directory != after.directory {
-            let to = after.directory.as_deref().map_or("none".into(), |path| path.to_string_lossy());
+            let to = after
+                .directory
+                .as_deref()
+                .map_or("none".into(), |path| path.to_string_lossy());
             changes.push(format!("the working directory (now {to})"));
         }
         if self.mask != after.mask {
@@ -185,7 +194,10 @@ mod tests {
     /// One test, because the process has one of all that it changes.
     #[test]
     fn changes_are_named_and_put_back() {
-        let mut watch = Watch { puts_back: true, ..Watch::default() };
+        let mut watch = Watch {
+            puts_back: true,
+            ..Watch::default()
+        };
         let directory = std::env::current_dir().unwrap();
         watch.during("fmi2Instantiate", || {});
         assert_eq!(watch.changes, []);

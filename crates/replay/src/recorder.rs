@@ -8,8 +8,7 @@ use gyrator::Unit;
 use gyrator::Value;
 use gyrator::error::{Cause, LoadError, UnitFault};
 use gyrator::unit::{
-    Made,
-    Handle, Period, SavedState, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
+    Handle, Made, Period, SavedState, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
     own_state,
 };
 

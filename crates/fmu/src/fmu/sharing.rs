@@ -100,7 +100,10 @@ impl Fmu {
         let mut others = self.other_libraries(&library);
         let mut needed = own.needed.clone();
         sharing.add(&name, &own);
-        while let Some(at) = others.iter().position(|(name, ..)| can_load || needed.contains(&name_of(Path::new(name)))) {
+        while let Some(at) = others
+            .iter()
+            .position(|(name, ..)| can_load || needed.contains(&name_of(Path::new(name))))
+        {
             let (name, binary) = others.swap_remove(at);
             sharing.add(&name, &binary);
             needed.extend(binary.needed);
@@ -120,7 +123,10 @@ impl Fmu {
             for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
                 if path.is_dir() {
                     folders.push(path);
-                } else if path != own && is_library(&path) && let Some(binary) = Binary::read(&path) {
+                } else if path != own
+                    && is_library(&path)
+                    && let Some(binary) = Binary::read(&path)
+                {
                     let path = path.strip_prefix(root).unwrap_or(&path);
                     found.push((path.to_string_lossy().into_owned(), binary));
                 }
@@ -137,7 +143,10 @@ impl Sharing {
     pub fn thread_reason(&self) -> String {
         let mut reasons = Vec::new();
         if !self.thread_local.is_empty() {
-            reasons.push(format!("has thread-local variables ({})", self.thread_local.join(", ")));
+            reasons.push(format!(
+                "has thread-local variables ({})",
+                self.thread_local.join(", ")
+            ));
         }
         if self.uses_c_state() {
             reasons.push(format!("calls {}", self.c_functions.join(", ")));
@@ -156,8 +165,14 @@ impl Sharing {
             list.sort_unstable();
             list.dedup();
         };
-        add(&mut self.c_functions, c_library::kept_apart(&binary.undefined));
-        add(&mut self.shared_c_functions, c_library::shared(&binary.undefined));
+        add(
+            &mut self.c_functions,
+            c_library::kept_apart(&binary.undefined),
+        );
+        add(
+            &mut self.shared_c_functions,
+            c_library::shared(&binary.undefined),
+        );
     }
 }
 
@@ -168,5 +183,8 @@ fn is_library(path: &Path) -> bool {
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }

@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "calls fmi2Instantiate and fmi2FreeInstance")]
 
 use std::ffi::CString;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 

@@ -165,9 +165,23 @@ fn step_at_once(
         Some(turn) if turn.way == Way::Parallel => {
             share_out(units, courses, step, clock, turn);
             let is_here = |member: &Member| member.keeps_thread;
-            step_one_by_one(units, courses, components.clone(), step, clock, (None, is_here));
+            step_one_by_one(
+                units,
+                courses,
+                components.clone(),
+                step,
+                clock,
+                (None, is_here),
+            );
         }
-        turn => step_one_by_one(units, courses, components.clone(), step, clock, (turn, |_| true)),
+        turn => step_one_by_one(
+            units,
+            courses,
+            components.clone(),
+            step,
+            clock,
+            (turn, |_| true),
+        ),
     }
     let mut are_stepping = true;
     while std::mem::take(&mut are_stepping) {

@@ -38,7 +38,11 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
         calls.add(Call::Load, stretch);
         let component = Some(calls.number());
         profile.0.trace(component, Call::Load.word(), stretch);
-        Ok(Some(Box::new(ProfiledUnit::new(made?.into_unit(), profile, calls))))
+        Ok(Some(Box::new(ProfiledUnit::new(
+            made?.into_unit(),
+            profile,
+            calls,
+        ))))
     }
 
     fn set_apart(&mut self, component: &str, why: &str) -> bool {

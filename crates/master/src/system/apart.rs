@@ -36,7 +36,8 @@ impl Apart {
         if changes.is_empty() {
             return false;
         }
-        let can_try = !self.has_tried_a_step && changes.iter().any(|(_, changes)| is_put_back(changes));
+        let can_try =
+            !self.has_tried_a_step && changes.iter().any(|(_, changes)| is_put_back(changes));
         let mut is_found = self.look(&changes, &can_start_again);
         if !is_found && can_try && can_start_again() {
             self.has_tried_a_step = true;
@@ -60,7 +61,8 @@ impl Apart {
         can_start_again: impl Fn() -> bool,
     ) -> bool {
         let again = changes.iter().filter(|(component, changes)| {
-            let is_known = self.wanted.contains_key(component) || self.refused.contains_key(component);
+            let is_known =
+                self.wanted.contains_key(component) || self.refused.contains_key(component);
             !is_known && is_put_back(changes) && phases(changes) > 1
         });
         let again: Vec<_> = again.collect();
@@ -69,7 +71,10 @@ impl Apart {
         }
         for (component, changes) in again {
             let last = &changes[changes.len() - 1];
-            let why = format!("it changes {} for all components, again in {}", last.what, last.call);
+            let why = format!(
+                "it changes {} for all components, again in {}",
+                last.what, last.call
+            );
             self.wanted.insert(component.clone(), why);
         }
         true
@@ -101,5 +106,8 @@ fn note(component: &str, changes: &[ProcessChange]) -> String {
         format!("{} has changed {}{end}", change.call, change.what)
     };
     let list: Vec<String> = changes.iter().map(one).collect();
-    format!("`{component}`: {}: all components of a process share it", list.join("; "))
+    format!(
+        "`{component}`: {}: all components of a process share it",
+        list.join("; ")
+    )
 }

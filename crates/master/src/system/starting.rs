@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use gyrator_system::{Problem, SystemFile};
 
-use super::resolved::{Resolved, joined_scenario, resolved};
 use super::apart::Apart;
+use super::resolved::{Resolved, joined_scenario, resolved};
 use super::ties::Ties;
 use super::{System, UnitSource};
 use crate::dispatch::Dispatch;

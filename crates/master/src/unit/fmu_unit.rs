@@ -10,8 +10,8 @@ use gyrator_fmu::{
 use crate::fault::{Cause, UnitFault};
 use crate::unit::PhysicalUnit;
 use crate::unit::{
-    Capabilities, Causality, Feedthrough, Handle, Period, ProcessChange, ProcessTies, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable, VariableType, own_state,
+    Capabilities, Causality, Feedthrough, Handle, Period, ProcessChange, ProcessTies, SavedState,
+    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable, VariableType, own_state,
 };
 
 /// An instance of an FMU in this process, as a unit.

@@ -126,7 +126,8 @@ impl UnitMaker for Isolation {
                 continue;
             }
             let is_second = sharing.needs_own_process() && users > 0;
-            let reason = is_second.then(|| format!("{}, of which a process has one", sharing.reason()));
+            let reason =
+                is_second.then(|| format!("{}, of which a process has one", sharing.reason()));
             if let Some(why) = wanted.remove(&name).or(reason) {
                 self.choose(name, &why);
             } else if order.component.is_isolated()
