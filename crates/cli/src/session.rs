@@ -465,6 +465,7 @@ impl Session<'_> {
     fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
             open_end: self.saves_state(),
+            is_only_run: self.options.error_bars.wanted().is_none(),
             ..self.options.execution.run_options(interrupt)
         }
     }

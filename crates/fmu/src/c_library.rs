@@ -152,8 +152,10 @@ impl<'a> Call<'a> {
     #[inline]
     fn begin(state: &'a CState) -> Self {
         let lock = Lock::take();
+        // SAFETY: the lock is held.
+        let own = unsafe { *state.random.get() };
         // SAFETY: the state was made by `initstate`, and the lock is held.
-        let random = unsafe { setstate(*state.random.get()) };
+        let random = unsafe { setstate(own) };
         // SAFETY: the seed lives during the call, and the lock is held.
         let drand48 = unsafe { seed48(state.drand48.get()) };
         // SAFETY: the C library returns where it keeps the former seed.

@@ -24,7 +24,8 @@ pub struct Sharing {
     pub c_functions: Vec<&'static str>,
     /// Functions of the C library with a state that cannot be kept apart in one process.
     pub shared_c_functions: Vec<&'static str>,
-    /// Other libraries in the archive that the FMU's library needs, or can load: a process has one of each name.
+    /// Other libraries in the archive that the FMU's library needs, or can load, or that an FMU for one instance per process
+    /// brings: a process has one of each name.
     pub companions: Vec<String>,
 }
 
@@ -95,14 +96,17 @@ impl Fmu {
             return sharing;
         };
         let name = name_of(&library);
-        let can_load = LOADING.iter().any(|name| own.undefined.contains(*name));
+        let claims = self.description().co_simulation.as_ref();
+        let only_once =
+            claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
+        let uses_all = only_once || LOADING.iter().any(|name| own.undefined.contains(*name));
         // What is needed, and what that needs.
         let mut others = self.other_libraries(&library);
         let mut needed = own.needed.clone();
         sharing.add(&name, &own);
         while let Some(at) = others
             .iter()
-            .position(|(name, ..)| can_load || needed.contains(&name_of(Path::new(name))))
+            .position(|(name, ..)| uses_all || needed.contains(&name_of(Path::new(name))))
         {
             let (name, binary) = others.swap_remove(at);
             sharing.add(&name, &binary);
@@ -123,10 +127,8 @@ impl Fmu {
             for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
                 if path.is_dir() {
                     folders.push(path);
-                } else if path != own
-                    && is_library(&path)
-                    && let Some(binary) = Binary::read(&path)
-                {
+                } else if path != own && is_library(&path) {
+                    let binary = Binary::read(&path).unwrap_or_default();
                     let path = path.strip_prefix(root).unwrap_or(&path);
                     found.push((path.to_string_lossy().into_owned(), binary));
                 }
