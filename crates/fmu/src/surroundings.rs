@@ -2,7 +2,8 @@
 //! handlers of the signals that end a program.
 //!
 //! [`Watch`] compares them before and after the calls in which FMUs change them: instantiation, initialisation, the first
-//! step. A change reaches all other components of the process, so it is named, and put back if there are others.
+//! step, and all steps of an instance that has changed something in one. A change reaches all other components of the
+//! process, so it is named, and put back if there are others.
 //! Handlers of faults (SIGSEGV and its kin) and the signals that run-time systems use for themselves are not looked at:
 //! the machines of Java and Go cannot run without them.
 
@@ -55,27 +56,42 @@ pub struct Change {
     pub call: &'static str,
     /// In words, such as `the locale (C → de_DE.UTF-8)`.
     pub what: String,
+    /// Whether results may depend on it: not on handlers of signals and the file mode mask.
+    pub reaches_results: bool,
     /// Whether it was put back.
     pub is_put_back: bool,
 }
+
+/// The call in which steps are made.
+const STEP: &str = "fmi2DoStep";
 
 impl Watch {
     /// Makes a call, and notes what it has changed.
     pub(crate) fn during<T>(&mut self, call: &'static str, act: impl FnOnce() -> T) -> T {
         let before = Surroundings::now();
         let done = act();
-        let what = before.changes(&Surroundings::now());
-        if !what.is_empty() {
-            if self.puts_back {
-                before.put_back();
-            }
+        let after = Surroundings::now();
+        let what = before.changes(&after);
+        if what.is_empty() {
+            return done;
+        }
+        if self.puts_back {
+            before.put_back();
+        }
+        if self.changes.iter().all(|change| change.call != call) {
             self.changes.push(Change {
                 call,
                 what: what.join(", "),
+                reaches_results: before.reaches_results(&after),
                 is_put_back: self.puts_back,
             });
         }
         done
+    }
+
+    /// Whether steps change something, each of which is then to be watched.
+    pub(crate) fn has_changing_steps(&self) -> bool {
+        self.puts_back && self.changes.iter().any(|change| change.call == STEP)
     }
 }
 
@@ -120,6 +136,12 @@ impl Surroundings {
             }
         }
         changes
+    }
+
+    fn reaches_results(&self, after: &Self) -> bool {
+        self.locale != after.locale
+            || self.environment != after.environment
+            || self.directory != after.directory
     }
 
     /// The names of variables that are different afterwards.

@@ -177,8 +177,16 @@ impl Instance {
         let call = || unsafe { do_step(component, time, step, Boolean::from(no_set_state_prior)) };
         let act = || slot.measured_step(time, call);
         let is_first = self.step == 1;
-        let status = match self.cold.watch.as_mut().filter(|_| is_first) {
-            Some(watch) => watch.during(Function::DoStep.name(), act),
+        let watch = self.cold.watch.as_mut();
+        let status = match watch.filter(|watch| is_first || watch.has_changing_steps()) {
+            Some(watch) => {
+                let status = watch.during(Function::DoStep.name(), act);
+                if watch.has_changing_steps() {
+                    // From now on every step comes here.
+                    float_control::watch_all();
+                }
+                status
+            }
             None => act(),
         };
         self.conclude_step(status, time, step)

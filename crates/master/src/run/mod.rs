@@ -348,11 +348,6 @@ impl Run {
         changes.filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
-    /// Adds a note to the report.
-    pub(crate) fn note(&mut self, text: String) {
-        self.notes.push(text);
-    }
-
     /// Stop reason, counters, energies and notes of the run so far.
     pub fn report(&self) -> Report {
         reporting::report(self)

@@ -31,8 +31,7 @@ impl System {
     }
 
     /// As [`start`](Self::start), with units of FMUs as `maker` makes them. A component that changes what the whole process
-    /// has, such as the locale, and again after that was put back, is made apart from the others if `maker` can do that; to
-    /// see that, the system is started and makes a step, and is started once more.
+    /// has, such as the locale, is made apart from the others if `maker` can do that: the system is then started once more.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -44,8 +43,8 @@ impl System {
         let mut apart = Apart::default();
         loop {
             apart.ask(maker);
-            let mut run = self.start_once(options, maker)?;
-            if !apart.is_found(&mut run, || self.can_start_again()) {
+            let run = self.start_once(options, maker)?;
+            if !(self.can_start_again() && apart.is_found(&run)) {
                 return Ok(run);
             }
         }

@@ -312,6 +312,7 @@ impl Unit for FmuUnit {
         let change = |change: &fmu::Change| ProcessChange {
             call: change.call,
             what: change.what.clone(),
+            reaches_results: change.reaches_results,
             is_put_back: change.is_put_back,
         };
         ProcessTies {

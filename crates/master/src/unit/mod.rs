@@ -320,6 +320,8 @@ pub struct ProcessChange {
     pub call: &'static str,
     /// In words, such as `the locale (C → de_DE.UTF-8)`.
     pub what: String,
+    /// Whether results may depend on it.
+    pub reaches_results: bool,
     /// Whether it was put back.
     pub is_put_back: bool,
 }

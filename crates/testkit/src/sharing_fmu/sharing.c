@@ -31,6 +31,7 @@
 #define STATIC_TLS 16
 #define CONSTRUCTOR 17
 #define LOCALE_ONCE 18
+#define LOCALE_STEP 19
 
 typedef struct {
     double y;
@@ -82,16 +83,13 @@ static double tick(int steps) {
     for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) sum += WEIGHT * atof(word);
     return sum;
 }
-#elif KIND == LOCALE || KIND == LOCALE_ONCE
-/* Changes the locale, once or in every call, and sees the one that is in force before. */
-static double seen;
-static void set(void) {
-    seen = strlen(setlocale(LC_CTYPE, NULL));
-    if (WEIGHT > 1) setlocale(LC_CTYPE, "C.UTF-8");
-}
-static void born(void) { set(); }
+#elif KIND == LOCALE || KIND == LOCALE_ONCE || KIND == LOCALE_STEP
+/* Changes the locale, once, in every call or in steps alone, and gives the one that is in force. */
+static void set(void) { if (WEIGHT > 1) setlocale(LC_CTYPE, "C.UTF-8"); }
+static void born(void) { if (KIND != LOCALE_STEP) set(); }
 static double tick(int steps) {
-    if (KIND == LOCALE) set();
+    double seen = strlen(setlocale(LC_CTYPE, NULL));
+    if (KIND != LOCALE_ONCE) set();
     return seen;
 }
 #elif KIND == DIRECTORY
