@@ -24,7 +24,7 @@ use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
 use libraries::Libraries;
 pub use libraries::{LibraryUse, loaded_copies};
-pub use sharing::{Sharing, process_users};
+pub use sharing::{Sharing, claim_process, process_users};
 
 /// The library of the Java machine.
 const JAVA: &str = "libjvm.so";
@@ -323,6 +323,7 @@ impl Fmu {
             warnings,
             float_control,
             keeps_thread: self.sharing().keeps_thread(),
+            known_change: Arc::clone(inner.unpacked.known_change()),
         };
         made.instantiate(instance_name, &resources, options, self.starts_java())
     }

@@ -70,7 +70,8 @@ pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};
 pub use fmu::{
-    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, loaded_copies, process_users,
+    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, claim_process, loaded_copies,
+    process_users,
 };
 pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,

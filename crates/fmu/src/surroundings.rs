@@ -15,7 +15,7 @@
 use std::ffi::{CStr, CString, OsString, c_int};
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::fs::Mode;
 
@@ -31,23 +31,37 @@ const SIGNALS: [(c_int, &str); 5] = [
 /// The file mode mask can only be asked for by changing it.
 static MASK: Mutex<()> = Mutex::new(());
 
-/// The state of the process.
+/// What all threads of the process have.
 struct Surroundings {
     locale: CString,
     environment: Vec<(OsString, OsString)>,
-    directory: Option<PathBuf>,
-    mask: Mode,
     handlers: [libc::sigaction; SIGNALS.len()],
 }
 
+// SAFETY: addresses of functions and masks, which any thread may read.
+unsafe impl Send for Surroundings {}
+// SAFETY: as above.
+unsafe impl Sync for Surroundings {}
+
+/// What threads may have for themselves (unshare(2)).
+struct OfThread {
+    directory: Option<PathBuf>,
+    mask: Mode,
+}
+
 /// The changes that an instance has made.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Watch {
     /// What it changed, in words, by call.
     pub(crate) changes: Vec<Change>,
     /// Whether they are put back.
     pub(crate) puts_back: bool,
+    /// What instances of its FMU change, for all to know.
+    pub(crate) known: Arc<KnownChange>,
 }
+
+/// A change by an instance of an FMU on which the FMU may depend, in words.
+pub(crate) type KnownChange = OnceLock<String>;
 
 /// What a call of an FMU has changed of the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,26 +79,49 @@ pub struct Change {
 /// The call in which steps are made.
 const STEP: &str = "fmi2DoStep";
 
+/// Watched calls that are being made, by all threads, and what was there before the first of them.
+struct InProgress {
+    count: usize,
+    before: Option<Arc<Surroundings>>,
+}
+
+static IN_PROGRESS: Mutex<InProgress> = Mutex::new(InProgress {
+    count: 0,
+    before: None,
+});
+
 impl Watch {
-    /// Makes a call, and notes what it has changed.
+    /// Makes a call, and notes what it has changed. Calls of several threads at once see what each other change: all
+    /// of them are said to have done it.
     pub(crate) fn during<T>(&mut self, call: &'static str, act: impl FnOnce() -> T) -> T {
-        let before = Surroundings::now();
+        let before = begin();
+        let own = OfThread::now();
         let done = act();
-        let after = Surroundings::now();
-        let what = before.changes(&after);
+        let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
+        in_progress.count -= 1;
+        let (after, own_after) = (Surroundings::now(), OfThread::now());
+        let mut what = before.changes(&after);
+        what.extend(own.changes(&own_after));
         if what.is_empty() {
             return done;
         }
         if self.puts_back {
             before.put_back();
+            own.put_back();
+        }
+        let reaches_results =
+            before.reaches_results(&after) || own.directory != own_after.directory;
+        let change = Change {
+            call,
+            what: what.join(", "),
+            reaches_results,
+            is_put_back: self.puts_back,
+        };
+        if change.is_own_affair() {
+            self.known.get_or_init(|| change.to_string());
         }
         if self.changes.iter().all(|change| change.call != call) {
-            self.changes.push(Change {
-                call,
-                what: what.join(", "),
-                reaches_results: before.reaches_results(&after),
-                is_put_back: self.puts_back,
-            });
+            self.changes.push(change);
         }
         done
     }
@@ -95,13 +132,38 @@ impl Watch {
     }
 }
 
+impl Change {
+    /// Whether the FMU may depend on it, although the others must not see it: not if it makes it again in every step.
+    #[must_use]
+    pub fn is_own_affair(&self) -> bool {
+        self.reaches_results && self.is_put_back && self.call != STEP
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} changes {}", self.call, self.what)
+    }
+}
+
+/// Begins a watched call.
+fn begin() -> Arc<Surroundings> {
+    let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
+    if in_progress.count == 0 {
+        in_progress.before = None;
+    }
+    in_progress.count += 1;
+    let before = in_progress
+        .before
+        .get_or_insert_with(|| Arc::new(Surroundings::now()));
+    Arc::clone(before)
+}
+
 impl Surroundings {
     fn now() -> Self {
         Self {
             locale: locale(),
             environment: std::env::vars_os().collect(),
-            directory: std::env::current_dir().ok(),
-            mask: mask(),
             handlers: SIGNALS.map(|(signal, _)| handler(signal)),
         }
     }
@@ -119,17 +181,6 @@ impl Surroundings {
                 self.variables(after).join(", ")
             ));
         }
-        if self.directory != after.directory {
-            let to = after
-                .directory
-                .as_deref()
-                .map_or("none".into(), |path| path.to_string_lossy());
-            changes.push(format!("the working directory (now {to})"));
-        }
-        if self.mask != after.mask {
-            let [from, to] = [self, after].map(|one| one.mask.bits());
-            changes.push(format!("the file mode mask ({from:03o} → {to:03o})"));
-        }
         for (index, (_, name)) in SIGNALS.iter().enumerate() {
             if self.handlers[index].sa_sigaction != after.handlers[index].sa_sigaction {
                 changes.push(format!("the handler of {name}"));
@@ -139,9 +190,7 @@ impl Surroundings {
     }
 
     fn reaches_results(&self, after: &Self) -> bool {
-        self.locale != after.locale
-            || self.environment != after.environment
-            || self.directory != after.directory
+        self.locale != after.locale || self.environment != after.environment
     }
 
     /// The names of variables that are different afterwards.
@@ -171,15 +220,43 @@ impl Surroundings {
                 unsafe { std::env::set_var(name, value) };
             }
         }
+        for ((signal, _), handler) in SIGNALS.iter().zip(&self.handlers) {
+            // SAFETY: a handler that was in force before.
+            unsafe { libc::sigaction(*signal, handler, ptr::null_mut()) };
+        }
+    }
+}
+
+impl OfThread {
+    fn now() -> Self {
+        Self {
+            directory: std::env::current_dir().ok(),
+            mask: mask(),
+        }
+    }
+
+    fn changes(&self, after: &Self) -> Vec<String> {
+        let mut changes = Vec::new();
+        if self.directory != after.directory {
+            let to = after
+                .directory
+                .as_deref()
+                .map_or("none".into(), |path| path.to_string_lossy());
+            changes.push(format!("the working directory (now {to})"));
+        }
+        if self.mask != after.mask {
+            let [from, to] = [self, after].map(|one| one.mask.bits());
+            changes.push(format!("the file mode mask ({from:03o} → {to:03o})"));
+        }
+        changes
+    }
+
+    fn put_back(&self) {
         if let Some(directory) = &self.directory {
             let _ = std::env::set_current_dir(directory);
         }
         let _lock = MASK.lock().unwrap_or_else(PoisonError::into_inner);
         rustix::process::umask(self.mask);
-        for ((signal, _), handler) in SIGNALS.iter().zip(&self.handlers) {
-            // SAFETY: a handler that was in force before.
-            unsafe { libc::sigaction(*signal, handler, ptr::null_mut()) };
-        }
     }
 }
 
@@ -223,6 +300,7 @@ mod tests {
         let directory = std::env::current_dir().unwrap();
         watch.during("fmi2Instantiate", || {});
         assert_eq!(watch.changes, []);
+        assert_eq!(watch.known.get(), None);
         watch.during("fmi2Instantiate", || {
             std::env::set_current_dir("/").unwrap();
             // SAFETY: no other test of this process uses the environment.

@@ -13,6 +13,7 @@ use crate::error::OpenError;
 use crate::fmu::Sharing;
 use crate::kept_files;
 use crate::process_directory::ProcessDirectory;
+use crate::surroundings::KnownChange;
 use crate::warning::Warning;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when it is no longer used.
@@ -27,6 +28,7 @@ pub(crate) struct Unpacked {
     are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
     sharing: OnceLock<Sharing>,
+    known_change: Arc<KnownChange>,
 }
 
 /// The files of an FMU that are written to disk.
@@ -103,6 +105,7 @@ impl Unpacked {
             are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
             sharing: OnceLock::new(),
+            known_change: Arc::default(),
         })
     }
 
@@ -142,6 +145,11 @@ impl Unpacked {
     /// The finding of `look`, which is called once, before a library is loaded.
     pub(crate) fn sharing(&self, look: impl FnOnce() -> Sharing) -> &Sharing {
         self.sharing.get_or_init(look)
+    }
+
+    /// What instances change of the process.
+    pub(crate) fn known_change(&self) -> &Arc<KnownChange> {
+        &self.known_change
     }
 
     /// The directory that stands for the root of the archive.

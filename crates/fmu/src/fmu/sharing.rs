@@ -1,7 +1,7 @@
 //! What the instances of an FMU share with others in one process, as far as its files show.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Fmu;
 use crate::c_library;
@@ -32,6 +32,16 @@ pub struct Sharing {
 /// Instances in this process, those that are gone too, whose FMU [needs a process of its own](Sharing::needs_own_process)
 /// beside another one.
 static USERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the place in this process for one such instance was claimed.
+static CLAIMED: AtomicBool = AtomicBool::new(false);
+
+/// Claims the place in this process for one instance that [needs a process of its own](Sharing::needs_own_process) beside
+/// others. It is there once: false for everybody after the first.
+#[must_use]
+pub fn claim_process() -> bool {
+    !CLAIMED.swap(true, Ordering::Relaxed)
+}
 
 impl Sharing {
     /// Whether instances keep a state of the C library.
@@ -81,9 +91,18 @@ impl Fmu {
         self.0.unpacked.sharing(|| self.look_at_sharing())
     }
 
+    /// What an instance was seen to change of the process, on which the FMU may depend, in words: such as the locale.
+    #[must_use]
+    pub fn process_change(&self) -> Option<&str> {
+        self.0.unpacked.known_change().get().map(String::as_str)
+    }
+
     /// Counts an instance in this process.
     pub(super) fn count_user(&self) {
         let is_user = self.sharing().needs_own_process();
+        if is_user {
+            CLAIMED.store(true, Ordering::Relaxed);
+        }
         USERS.fetch_add(usize::from(is_user), Ordering::Relaxed);
     }
 

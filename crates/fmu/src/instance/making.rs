@@ -17,7 +17,7 @@ use crate::float_control::FloatControl;
 use crate::fmu::InstanceOptions;
 use crate::library::Library;
 use crate::logger::{self, LogSink};
-use crate::surroundings::Watch;
+use crate::surroundings::{KnownChange, Watch};
 use crate::warning::Warning;
 
 /// Makes a component with the root directory as the working directory, which the whole process
@@ -44,6 +44,8 @@ pub(crate) struct Making {
     pub(crate) float_control: FloatControl,
     /// The instance has to be called by the thread that makes it.
     pub(crate) keeps_thread: bool,
+    /// What instances of the FMU change of the process.
+    pub(crate) known_change: Arc<KnownChange>,
 }
 
 impl Making {
@@ -113,6 +115,7 @@ impl Making {
         let is_watched = !self.description.declares_shared_library();
         is_watched.then(|| Watch {
             puts_back: !options.is_alone,
+            known: Arc::clone(&self.known_change),
             ..Watch::default()
         })
     }

@@ -8,7 +8,7 @@ use gyrator::Unit;
 use gyrator::error::LoadError;
 use gyrator::profile::Profile;
 use gyrator::unit::{UnitMaker, UnitOrder};
-use gyrator_fmu::process_users;
+use gyrator_fmu::claim_process;
 
 use super::connection::{OwnProcess, Terms};
 use super::request::{Rare, Request, Start};
@@ -116,26 +116,22 @@ impl UnitMaker for Isolation {
         self.kept.clear();
         self.notes.clear();
         let mut wanted = std::mem::take(&mut self.wanted);
-        let mut users = process_users();
         for order in orders.iter().filter(|order| order.component.host.is_none()) {
             let name = order.name().to_owned();
-            let sharing = order.fmu.sharing();
             let isolate = order.component.isolate.as_ref();
             if isolate.is_some_and(|isolate| !isolate.value) {
                 self.kept.insert(name);
-                continue;
-            }
-            let is_second = sharing.needs_own_process() && users > 0;
-            let reason =
-                is_second.then(|| format!("{}, of which a process has one", sharing.reason()));
-            if let Some(why) = wanted.remove(&name).or(reason) {
+            } else if let Some(why) = wanted.remove(&name) {
                 self.choose(name, &why);
             } else if order.component.is_isolated()
                 || self.interpreters_apart && order.fmu.uses_python()
             {
                 self.chosen.insert(name);
-            } else {
-                users += usize::from(sharing.needs_own_process());
+            } else if let Some(change) = order.fmu.process_change() {
+                self.choose(name, &format!("{change} for all components"));
+            } else if order.fmu.sharing().needs_own_process() && !claim_process() {
+                let reason = order.fmu.sharing().reason();
+                self.choose(name, &format!("{reason}, of which a process has one"));
             }
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
