@@ -7,7 +7,8 @@ use gyrator_system::{Connection, Port, Problem, Spanned, Value};
 
 use crate::change::{Change, Table};
 use crate::conversion::{Linear, between};
-use crate::models::{base, is_relative, items};
+use crate::given::note_undefined;
+use crate::models::{is_relative, items};
 use crate::net::{Edge, Net, Node};
 use crate::structure::Unit;
 use crate::transformation::Transformation;
@@ -144,7 +145,7 @@ impl<'n> Passage<'n> {
                     units = units.then(conversion);
                 }
             }
-            unit = next.or(unit);
+            unit = Unit::usable(next, unit);
             let Some(transformation) = &edge.transformation else {
                 continue;
             };
@@ -162,16 +163,14 @@ impl<'n> Passage<'n> {
                 }
             }
         }
-        let unit_in_fmu = |end: Described<'_>| {
-            let (model, variable) = end?;
-            crate::models::unit_of(model, variable)
-        };
-        let by_engine = unit_in_fmu(output).zip(unit_in_fmu(input));
-        let by_engine = by_engine.filter(|(from, to)| from.base.is_some() && to.base.is_some());
+        let in_fmus = net.unit_in_fmu(way.origin);
+        let in_fmus = in_fmus.zip(net.unit_in_fmu(way.nodes.last()?));
+        let by_engine = in_fmus.map(|(from, to)| from.base.is_some() && to.base.is_some());
         match by_engine {
             // Nothing is left to convert, and nothing must be.
             _ if units == Linear::IDENTITY && !in_order => passage.converts_units = false,
-            Some(_) if in_order => passage.linear = transformations,
+            Some(true) if in_order => passage.linear = transformations,
+            // It is converted here, as far as it can be.
             Some(_) => passage.converts_units = false,
             None => {}
         }
@@ -187,7 +186,13 @@ fn conversion(
     edge: &Edge,
     reader: &mut Reader<'_>,
 ) -> Option<Linear> {
-    let Some((from_base, to_base)) = base(from).zip(base(to)) else {
+    let Some((from, to)) = from.zip(to) else {
+        return Some(Linear::IDENTITY);
+    };
+    let Some((from_base, to_base)) = from.base.as_ref().zip(to.base.as_ref()) else {
+        if !edge.keeps_unit {
+            note_undefined(from, to, "the value", &edge.span, reader);
+        }
         return Some(Linear::IDENTITY);
     };
     let conversion = between(from_base, to_base, is_relative);
@@ -198,9 +203,7 @@ fn conversion(
             offset: 0.0,
         });
     }
-    if conversion.is_none()
-        && let Some((from, to)) = from.zip(to)
-    {
+    if conversion.is_none() {
         let message = format!(
             "the connection leads from {} to {}, which measure different things",
             from.name, to.name

@@ -254,7 +254,11 @@ impl Context {
             let kind = kind.map_or(ConnectorKind::Open, |kind| connector_kind(&kind, reader));
             let unit = self.unit(connector);
             if let Entry::Vacant(entry) = connectors.entry(name.value) {
-                entry.insert(Connector { kind, unit });
+                entry.insert(Connector {
+                    kind,
+                    unit,
+                    span: name.span,
+                });
             } else {
                 let message = "there are two connectors of this name".to_owned();
                 reader.error("duplicate-name", message, &name.span);
@@ -266,6 +270,8 @@ impl Context {
     /// The unit of the type of a connector or dictionary entry.
     fn unit(&self, element: Element<'_>) -> Option<Unit> {
         let name = element.children().find_map(|child| child.text("unit"))?;
+        // Tools write an empty text where they know no unit.
+        let name = Some(name).filter(|name| !name.value.trim().is_empty())?;
         Some(Unit {
             base: self.units.get(&name.value).copied(),
             name: name.value,

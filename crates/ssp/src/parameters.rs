@@ -274,7 +274,9 @@ fn parameter(element: Element<'_>, reader: &mut Reader<'_>) -> Option<Parameter>
     Some(Parameter {
         name,
         value: Spanned::new(value, text.span),
-        unit: typed.text("unit").filter(|unit| !unit.value.is_empty()),
+        unit: typed
+            .text("unit")
+            .filter(|unit| !unit.value.trim().is_empty()),
         enumeration: typed.text("name").map(|name| name.value),
     })
 }

@@ -338,7 +338,7 @@ impl Applied<'_, '_> {
                         carried.value.value = converted(carried.value.value, linear);
                     }
                 }
-                carried.unit = next.or(carried.unit);
+                carried.unit = Unit::usable(next, carried.unit);
                 if let Some(transformation) = &edge.transformation {
                     let enumeration = carried.enumeration.as_deref();
                     let value = &carried.value.value;

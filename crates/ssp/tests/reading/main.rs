@@ -8,3 +8,4 @@ mod osp;
 mod parameters;
 mod round_trip;
 mod structure;
+mod units;
