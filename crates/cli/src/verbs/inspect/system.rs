@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gyrator::System;
-use gyrator::system::{check_scenario, suggested_bonds};
+use gyrator::system::{suggested_bonds, unused_inputs};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Problem, Problems, Severity,
-    Spanned, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem, Problems,
+    Severity, Spanned, SystemFile, Value,
 };
 use serde::Serialize;
 
@@ -33,6 +33,10 @@ pub(super) struct Facts {
     connections: Vec<ConnectionFacts>,
     bonds: Vec<BondFacts>,
     interface_models: Vec<InterfaceModelFacts>,
+    /// Inputs that have neither connection nor start value, nor an action of the scenario.
+    unfed_inputs: Vec<String>,
+    /// Start values of connected inputs, which have no effect.
+    replaced_start_values: Vec<String>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) suggested_bonds: Option<Vec<Suggestion>>,
@@ -103,8 +107,16 @@ impl Facts {
                     let list = warnings.clone();
                     Some(Problems { source, list }.into())
                 } else {
-                    let error = check_scenario(&system).err();
-                    error.map(|error| Failure::not_started(error, &file))
+                    match unused_inputs(&system) {
+                        Ok(unused) => {
+                            let names =
+                                |ports: Vec<Port>| ports.iter().map(Port::to_string).collect();
+                            facts.unfed_inputs = names(unused.unfed);
+                            facts.replaced_start_values = names(unused.replaced);
+                            None
+                        }
+                        Err(error) => Some(Failure::not_started(error, &file)),
+                    }
                 }
             }
             Err(error) => Some(Failure::not_started(error, &file)),
@@ -158,6 +170,8 @@ impl Facts {
             connections: file.connections.iter().map(connection).collect(),
             bonds: file.bonds.iter().map(bond).collect(),
             interface_models: file.interface_models.iter().map(interface_model).collect(),
+            unfed_inputs: Vec::new(),
+            replaced_start_values: Vec::new(),
             warnings: Vec::new(),
             suggested_bonds: None,
         };
@@ -197,6 +211,21 @@ impl Facts {
         }
         for model in &self.interface_models {
             let _ = writeln!(text, "{}", model.render());
+        }
+        let lists = [
+            ("inputs that nothing feeds", &self.unfed_inputs),
+            (
+                "start values of connected inputs, without effect",
+                &self.replaced_start_values,
+            ),
+        ];
+        for (what, names) in lists {
+            if !names.is_empty() {
+                let _ = write!(text, "\n{what} ({})\n", names.len());
+            }
+            for name in names {
+                let _ = writeln!(text, "  {name}");
+            }
         }
         if !self.warnings.is_empty() {
             text.push('\n');
