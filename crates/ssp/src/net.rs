@@ -1,7 +1,7 @@
 //! The systems in systems as one net: nodes are connectors, and each has one connection at most
 //! that brings values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -91,6 +91,7 @@ impl<'d> Net<'d> {
                 net.connect(system, connection, reader);
             }
         }
+        net.note_missing_variables(reader);
         net
     }
 
@@ -111,6 +112,40 @@ impl<'d> Net<'d> {
         };
         let model = self.components[*component].model.as_ref()?;
         unit_of(model, model.variable(variable)?)
+    }
+
+    /// A note for each component with connectors that are no variables of its FMU. Connections to them are errors.
+    fn note_missing_variables(&self, reader: &mut Reader<'_>) {
+        /// More are not read at a glance.
+        const LISTED: usize = 5;
+        let sources: BTreeSet<&Node> = self.edges.values().map(|edge| &edge.from).collect();
+        for (index, flat) in self.components.iter().enumerate() {
+            let Some(model) = &flat.model else {
+                continue;
+            };
+            let is_missing = |name: &str| {
+                let node = Node::Component(index, name.to_owned());
+                let is_connected = self.edges.contains_key(&node) || sources.contains(&node);
+                model.variable(name).is_none() && !is_connected
+            };
+            let connectors = flat.node.connectors.iter();
+            let missing: Vec<_> = connectors.filter(|(name, _)| is_missing(name)).collect();
+            let Some((_, first)) = missing.first() else {
+                continue;
+            };
+            let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+            let more = match names.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = names[..names.len().min(LISTED)].join(", ");
+            let message = format!(
+                "the FMU of `{}` has no variables for these connectors, which are ignored: {shown}{more}",
+                flat.name.value
+            );
+            let problem = Problem::warning("unknown-connector", message);
+            reader.problems.push(problem.at(&first.span));
+        }
     }
 
     /// A note for each pair of units that an FMU and the description give one connector.

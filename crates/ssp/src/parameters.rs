@@ -281,7 +281,8 @@ fn parameter(element: Element<'_>, reader: &mut Reader<'_>) -> Option<Parameter>
     })
 }
 
-fn value(kind: &str, text: &str) -> Option<Value> {
+/// A value of a type, from its text.
+pub(crate) fn value(kind: &str, text: &str) -> Option<Value> {
     match kind {
         "Boolean" => boolean(text).map(Value::Boolean),
         "String" | "Enumeration" => Some(Value::String(text.to_owned())),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use gyrator_fmu::BaseUnit;
-use gyrator_system::Spanned;
+use gyrator_system::{Spanned, Value};
 
 use crate::parameters::Binding;
 use crate::transformation::Transformation;
@@ -70,6 +70,8 @@ pub(crate) struct Dictionary {
 pub(crate) struct Connector {
     pub(crate) kind: ConnectorKind,
     pub(crate) unit: Option<Unit>,
+    /// The value that an annotation gives it.
+    pub(crate) default: Option<Spanned<Value>>,
     /// Place of its name.
     pub(crate) span: Range<usize>,
 }

@@ -9,3 +9,4 @@ mod parameters;
 mod round_trip;
 mod structure;
 mod units;
+mod vectors;
