@@ -279,6 +279,7 @@ impl Resolver<'_> {
             clock,
             macro_step,
             decisions: Vec::new(),
+            outer_signals: self.file.outer_signals.clone(),
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
         self.problems.extend(generalised_bonds(self.file, &graph));

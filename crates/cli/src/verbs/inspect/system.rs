@@ -10,8 +10,8 @@ use gyrator::system::{suggested_bonds, unused_inputs};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Port, Problem, Problems,
-    Severity, Spanned, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, OuterSignal, Port, Problem,
+    Problems, Severity, Spanned, SystemFile, Value,
 };
 use serde::Serialize;
 
@@ -31,6 +31,8 @@ pub(super) struct Facts {
     step_control: String,
     components: Vec<ComponentFacts>,
     connections: Vec<ConnectionFacts>,
+    /// Signals of the system itself.
+    outer_signals: Vec<ConnectionFacts>,
     bonds: Vec<BondFacts>,
     interface_models: Vec<InterfaceModelFacts>,
     /// Inputs that have neither connection nor start value, nor an action of the scenario.
@@ -168,6 +170,7 @@ impl Facts {
             step_control: word(experiment.step_control.as_ref(), Experiment::STEP_CONTROL),
             components: file.components.iter().map(component).collect(),
             connections: file.connections.iter().map(connection).collect(),
+            outer_signals: file.outer_signals.iter().flat_map(outer_signal).collect(),
             bonds: file.bonds.iter().map(bond).collect(),
             interface_models: file.interface_models.iter().map(interface_model).collect(),
             unfed_inputs: Vec::new(),
@@ -202,6 +205,12 @@ impl Facts {
         }
         for connection in &self.connections {
             let _ = writeln!(text, "  {}", connection.render());
+        }
+        if !self.outer_signals.is_empty() {
+            text.push_str("\nsignals of the system\n");
+        }
+        for signal in &self.outer_signals {
+            let _ = writeln!(text, "  {}", signal.render());
         }
         for bond in &self.bonds {
             let _ = write!(text, "\n{}", bond.render());
@@ -317,6 +326,22 @@ fn connection(connection: &Connection) -> ConnectionFacts {
             .as_ref()
             .map_or(0.0, |offset| offset.value),
     }
+}
+
+fn outer_signal(signal: &OuterSignal) -> impl Iterator<Item = ConnectionFacts> {
+    signal.ends.iter().map(|end| {
+        let (name, port) = (signal.name.value.clone(), end.port.to_string());
+        let (from, to) = match signal.is_input {
+            true => (name, port),
+            false => (port, name),
+        };
+        ConnectionFacts {
+            from,
+            to,
+            gain: end.factor,
+            offset: end.offset,
+        }
+    })
 }
 
 pub(super) fn bond(bond: &Bond) -> BondFacts {
