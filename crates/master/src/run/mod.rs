@@ -36,6 +36,7 @@ use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
 use crate::unit::{Period, ProcessChange};
+use crate::unused_inputs::UnusedInputs;
 use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
@@ -109,6 +110,11 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
 pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
+}
+
+/// The inputs that nothing feeds, and the start values of a run that have no effect.
+pub fn unused_inputs(run: &Run) -> UnusedInputs {
+    UnusedInputs::of(&run.state.graph, Some(&run.state.scenario))
 }
 
 /// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run is over, however
