@@ -207,12 +207,7 @@ fn propagate_signals(
     for round in 0..rounds {
         refused = None;
         let before = state.signals.discrete.clone();
-        for (index, signal) in graph.signals.iter().enumerate() {
-            let value = super::read_variable(state, signal.component, signal.variable);
-            state.signals.discrete[index] = value.map_err(|fault| {
-                RunError::Fault(state.graph.fault(signal.component, step, fault))
-            })?;
-        }
+        read_signals(state, step)?;
         for (index, wire) in graph.signal_wires.iter().enumerate() {
             let node = &graph.components[wire.component];
             let is_known = with_reals || matches!(wire.source, SignalSource::Discrete(_));
@@ -316,7 +311,20 @@ pub(super) fn read_outputs(
     result.map_err(|fault| RunError::Fault(state.graph.fault(component, step, fault)))
 }
 
+/// Reads the outputs that are not real of all components.
+fn read_signals(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for (index, signal) in graph.signals.iter().enumerate() {
+        let value = super::read_variable(state, signal.component, signal.variable);
+        state.signals.discrete[index] =
+            value.map_err(|fault| RunError::Fault(graph.fault(signal.component, step, fault)))?;
+    }
+    Ok(())
+}
+
+/// Reads the outputs of all components, which may have changed at the end of Initialization Mode.
 fn read_all(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
+    read_signals(state, step)?;
     for component in 0..state.units.members.len() {
         if !state.units.members[component].outputs.is_empty() {
             read_outputs(state, component, step)?;
