@@ -26,6 +26,7 @@ mod interface_model_limits;
 mod interface_models;
 mod iterative;
 mod lanes;
+mod late_times;
 mod learning;
 mod learning_feed_forward;
 mod linear_implicit;

@@ -161,11 +161,15 @@ impl PackedSystem {
     /// How many macro-steps the communication step to `end` has.
     fn macro_steps(&self, step: f64, end: f64, macro_step: f64) -> Result<Steps, Fault> {
         let stop = self.experiment.stop;
-        if stop.is_some_and(|stop| (end - stop).abs() <= STEP_TOLERANCE * macro_step) {
+        // Times of the importer are doubles, and far from zero they are as coarse as this, s.
+        let rounding = f64::EPSILON * end.abs();
+        if stop.is_some_and(|stop| (end - stop).abs() <= STEP_TOLERANCE * macro_step + rounding) {
             return Ok(Steps::UntilStopTime);
         }
         let count = (step / macro_step).round();
-        let is_whole = (step - count * macro_step).abs() <= STEP_TOLERANCE * macro_step * count;
+        // A step is the difference of two of them.
+        let tolerance = STEP_TOLERANCE * macro_step * count + 2.0 * rounding;
+        let is_whole = (step - count * macro_step).abs() <= tolerance;
         if count > MOST_MACRO_STEPS {
             return Err(Fault::Discard(format!(
                 "a communication step of {step} s has more than {MOST_MACRO_STEPS} macro-steps of {macro_step} s"
