@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::observer::{ObserverError, StopRequest, Watch};
-use gyrator::unit::{Handle, UnitResult, UnitWrapper};
+use gyrator::unit::{Handle, Period, UnitDescription, UnitResult, UnitWrapper};
 use gyrator::{
     LinearUnit, Observer, Run, RunError, RunOptions, StartError, System, Unit, Value, View,
 };
-use gyrator_system::NumberConversion;
+use gyrator_system::{NumberConversion, Tolerance};
 use gyrator_testkit::{ModelUnit, fmu};
 
 /// y = gain·u + offset at once.
@@ -262,6 +262,64 @@ fn watched_inputs_have_the_values_after_initialization_mode_in_the_first_row() {
     let seen = Arc::<Mutex<Vec<Value>>>::default();
     start(system).observe(First(Arc::clone(&seen))).unwrap();
     assert_eq!(*seen.lock().unwrap(), [Value::Integer(1)]);
+}
+
+/// A unit that recommends a tolerance, and keeps the one that it is given.
+struct Tolerant {
+    unit: LinearUnit,
+    description: UnitDescription,
+    given: Arc<Mutex<Option<f64>>>,
+}
+
+impl UnitWrapper for Tolerant {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
+    }
+
+    fn description(&self) -> &UnitDescription {
+        &self.description
+    }
+
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        *self.given.lock().unwrap() = period.tolerance;
+        self.unit.setup_experiment(period)
+    }
+}
+
+#[test]
+fn c37_units_get_the_tolerance_of_the_experiment_or_their_own() {
+    let own = [Some(1e-3), None, Some(1e-7)];
+    for (of_experiment, expected) in [
+        (None, own),
+        (Some(Tolerance::Relative(1e-5)), [Some(1e-5); 3]),
+        (Some(Tolerance::Off), [None; 3]),
+    ] {
+        let mut system = System::new(0.1);
+        if let Some(tolerance) = of_experiment {
+            system.tolerance(tolerance);
+        }
+        let given = [(); 3].map(|()| Arc::<Mutex<Option<f64>>>::default());
+        for ((name, own), given) in ["a", "b", "c"].iter().zip(own).zip(&given) {
+            let unit = gain(1.0, 0.0);
+            let mut description = unit.description().clone();
+            description.default_tolerance = own;
+            let given = Arc::clone(given);
+            system.add(
+                name,
+                Tolerant {
+                    unit,
+                    description,
+                    given,
+                },
+            );
+        }
+        drop(start(system));
+        assert_eq!(given.map(|given| *given.lock().unwrap()), expected);
+    }
 }
 
 /// Without propagation a component keeps the start values of its inputs.

@@ -11,7 +11,7 @@ use gyrator::graph::Graph;
 use gyrator::run::{deserialize, serialize};
 use gyrator::system::FmuCache;
 use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
-use gyrator_system::{Problem, Spanned, SystemFile, toml_file};
+use gyrator_system::{Problem, Spanned, SystemFile, Tolerance, toml_file};
 
 use crate::contents::{self, Contents};
 use crate::location;
@@ -115,7 +115,7 @@ impl PackedSystem {
         file.experiment.start_time = Some(Spanned::unplaced(self.experiment.start));
         file.experiment.stop_time = self.experiment.stop.map(Spanned::unplaced);
         if let Some(tolerance) = self.experiment.tolerance {
-            file.experiment.tolerance = Some(Spanned::unplaced(tolerance));
+            file.experiment.tolerance = Some(Spanned::unplaced(Tolerance::Relative(tolerance)));
         }
         for (name, value) in self.slots.starts() {
             let port = file.port(name).map_err(|problem| failed(problem.message))?;

@@ -36,9 +36,11 @@ pub(crate) fn initialize(
         ..Step::default()
     };
     for component in 0..state.units.members.len() {
-        call(state, component, &start, |unit| {
-            unit.setup_experiment(period)
-        })?;
+        let own = Period {
+            tolerance: state.graph.components[component].tolerance,
+            ..*period
+        };
+        call(state, component, &start, |unit| unit.setup_experiment(&own))?;
     }
     set_start_values(state, &start, false)?;
     for component in 0..state.units.members.len() {
