@@ -29,6 +29,7 @@ mod lanes;
 mod late_times;
 mod learning;
 mod learning_feed_forward;
+mod ledgers;
 mod linear_implicit;
 mod methods;
 mod nominal;
