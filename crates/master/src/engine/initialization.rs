@@ -10,6 +10,7 @@ use crate::exchange::{
 };
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
+use crate::plan::Store;
 use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
@@ -216,7 +217,8 @@ fn propagate_signals(
             if node.propagate_initial_inputs && is_known {
                 let mut number = Value::Real(0.0);
                 let (channels, signals) = (&state.scenario.channels, &state.signals);
-                let value = value_of_wire(&graph, channels, signals, index, &mut number).cloned();
+                let place = (index, Store::Shown);
+                let value = value_of_wire(&graph, channels, signals, place, &mut number).cloned();
                 let handle = node.description.variables[wire.variable].handle;
                 match value {
                     Ok(value) => call(state, wire.component, step, |unit| {
