@@ -90,7 +90,7 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
     let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
     let steps = (stop - start) / step;
     // The rest of a step, but for rounding.
-    let rounding = 1e-9 * steps.max(1.0);
+    let rounding = 1e-9 * steps.max(1.0) + f64::EPSILON * stop.abs() / step;
     let rest = steps.fract();
     let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;
     is_shortened.then(|| {

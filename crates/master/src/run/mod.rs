@@ -302,7 +302,7 @@ impl Run {
             return Err(RunError::Variable(message));
         }
         // Rounding of times that are computed otherwise than communication points.
-        let time = time - 1e-9 * self.state.graph.macro_step;
+        let time = (time - 1e-9 * self.state.graph.macro_step).next_down();
         while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
             if !stretch::make(self, time)? {
                 self.step()?;

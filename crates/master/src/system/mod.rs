@@ -34,7 +34,9 @@ pub use word::Word;
 
 use std::path::{Path, PathBuf};
 
-use gyrator_system::{Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile};
+use gyrator_system::{
+    Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile, Tolerance,
+};
 
 use crate::feed_forward::FeedForward;
 use crate::registries::Registries;
@@ -107,6 +109,12 @@ impl System {
     /// Sets the stop time, s; `None`, the default, is a run without an end.
     pub fn stop_time(&mut self, seconds: impl Into<Option<f64>>) -> &mut Self {
         self.file.experiment.stop_time = seconds.into().and_then(unplaced);
+        self
+    }
+
+    /// Gives all FMUs this tolerance, or none; unless it is set, each gets the one of its default experiment.
+    pub fn tolerance(&mut self, tolerance: Tolerance) -> &mut Self {
+        self.file.experiment.tolerance = unplaced(tolerance);
         self
     }
 

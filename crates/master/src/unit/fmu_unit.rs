@@ -348,6 +348,7 @@ pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
     let capabilities = capabilities(model);
     let mut description = UnitDescription::new(variables, between_steps, capabilities);
     description.initial_feedthrough = at_start;
+    description.default_tolerance = model.default_experiment.usable_tolerance();
     let unless = model.fresh_outputs_unless();
     description.fresh_outputs_unless = unless.and_then(|name| model.variable_index(&name));
     description

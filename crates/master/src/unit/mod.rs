@@ -236,6 +236,8 @@ pub struct UnitDescription {
     pub initial_feedthrough: Feedthrough,
     /// Its optional capabilities.
     pub capabilities: Capabilities,
+    /// Relative tolerance that it gets if the experiment names none.
+    pub default_tolerance: Option<f64>,
     /// A Boolean parameter that, started as true, withdraws the promise of fresh outputs.
     pub fresh_outputs_unless: Option<usize>,
     by_name: BTreeMap<String, usize>,
@@ -258,6 +260,7 @@ impl UnitDescription {
             initial_feedthrough: feedthrough.clone(),
             feedthrough,
             capabilities,
+            default_tolerance: None,
             fresh_outputs_unless: None,
             by_name,
         }
