@@ -30,6 +30,7 @@ pub struct Isolation {
     chosen: BTreeSet<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
+    all_apart: bool,
     profile: Option<Profile>,
 }
 
@@ -64,6 +65,13 @@ impl Isolation {
     #[must_use]
     pub const fn interpreters_apart(mut self) -> Self {
         self.interpreters_apart = true;
+        self
+    }
+
+    /// Gives each component of an FMU a process of its own, whatever it says.
+    #[must_use]
+    pub const fn all_apart(mut self) -> Self {
+        self.all_apart = true;
         self
     }
 
@@ -108,9 +116,11 @@ impl UnitMaker for Isolation {
             let by_itself = *earlier > 0 && cannot_share(order)
                 || self.interpreters_apart && order.fmu.uses_python();
             let isolate = order.component.isolate.as_ref();
-            if isolate.map_or(by_itself || order.component.is_isolated(), |isolate| {
-                isolate.value
-            }) {
+            let is_isolated = isolate
+                .map_or(by_itself || order.component.is_isolated(), |isolate| {
+                    isolate.value
+                });
+            if self.all_apart || is_isolated {
                 self.chosen.insert(order.name().to_owned());
             }
             *earlier += 1;
