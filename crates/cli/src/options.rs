@@ -432,7 +432,11 @@ pub(crate) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
+/// A number that is greater than 0.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn positive(text: &str) -> Result<f64, String> {
     finite(text).and_then(|number| {
         if number > 0.0 {
             Ok(number)
