@@ -29,6 +29,8 @@ pub enum Activity {
     Open,
     /// Resources and binaries are being written to disk.
     Unpack,
+    /// Its sources are being compiled.
+    Compile,
     /// The library is being loaded; its initialisers may run.
     LoadLibrary,
     /// A process of its own was asked for something and has not answered.
@@ -36,12 +38,13 @@ pub enum Activity {
 }
 
 impl Activity {
-    const PHASES: [Self; 5] = [
+    const PHASES: [Self; 6] = [
         Self::Instantiate,
         Self::Open,
         Self::Unpack,
         Self::LoadLibrary,
         Self::OwnProcess,
+        Self::Compile,
     ];
     /// Codes of functions come after 0, which is idleness; those of the other phases after these.
     const FIRST_PHASE: u8 = 0xf0;
@@ -54,6 +57,7 @@ impl Activity {
             Self::Instantiate => "fmi2Instantiate",
             Self::Open => "reading the archive",
             Self::Unpack => "unpacking the archive",
+            Self::Compile => "compiling the sources",
             Self::LoadLibrary => "loading the library",
             Self::OwnProcess => "a call in its own process",
         }
@@ -61,7 +65,10 @@ impl Activity {
 
     /// Whether code of the FMU may be running.
     const fn runs_the_fmu(self) -> bool {
-        !matches!(self, Self::Open | Self::Unpack | Self::OwnProcess)
+        !matches!(
+            self,
+            Self::Open | Self::Unpack | Self::Compile | Self::OwnProcess
+        )
     }
 
     #[inline]
@@ -73,6 +80,7 @@ impl Activity {
             Self::Unpack => Self::FIRST_PHASE + 2,
             Self::LoadLibrary => Self::FIRST_PHASE + 3,
             Self::OwnProcess => Self::FIRST_PHASE + 4,
+            Self::Compile => Self::FIRST_PHASE + 5,
         }
     }
 
@@ -387,6 +395,7 @@ mod tests {
         for (activity, is_timed) in [
             (Activity::Open, false),
             (Activity::Unpack, false),
+            (Activity::Compile, false),
             (Activity::LoadLibrary, true),
             (Activity::Instantiate, true),
             (Activity::Call(Function::DoStep), true),
