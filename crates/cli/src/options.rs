@@ -258,7 +258,7 @@ pub(crate) struct CallRecordingOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Run in this process, where a crash of an FMU ends the program without a message [Linux]
+    /// Run in this process, which a crash of an FMU ends with one line about it [Linux]
     #[arg(long)]
     pub(crate) no_supervisor: bool,
     /// Longest time that a call of an FMU may take; 0: no limit [Linux]

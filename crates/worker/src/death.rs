@@ -249,7 +249,12 @@ pub(crate) fn is_unseen(status: ExitStatus, crash: &Crash) -> bool {
 }
 
 fn signal_name(number: i32) -> String {
-    let name = match number {
+    known_signal(number).map_or_else(|| format!("signal {number}"), str::to_owned)
+}
+
+/// The name of a signal.
+pub(crate) const fn known_signal(number: i32) -> Option<&'static str> {
+    Some(match number {
         libc::SIGSEGV => "SIGSEGV",
         libc::SIGBUS => "SIGBUS",
         libc::SIGILL => "SIGILL",
@@ -266,9 +271,8 @@ fn signal_name(number: i32) -> String {
         libc::SIGXCPU => "SIGXCPU",
         libc::SIGUSR1 => "SIGUSR1",
         libc::SIGUSR2 => "SIGUSR2",
-        _ => return format!("signal {number}"),
-    };
-    name.to_owned()
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -235,7 +235,9 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     if let Some(path) = summary {
         replace_earlier(path)?;
     }
-    if !options.no_supervisor && Worker::current().is_none() {
+    if options.no_supervisor {
+        gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
+    } else if Worker::current().is_none() {
         let plan = Plan {
             study: path,
             live: &options.live,

@@ -429,8 +429,35 @@ fn r62_exit_without_a_supervisor_is_no_success() {
         let outcome = run(&bench, fault, "do_step", &["--no-supervisor"]);
         assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
         assert!(
-            outcome.stderr.contains("an FMU called exit"),
+            outcome.stderr.contains("an FMU called exit")
+                && outcome.stderr.contains("fmi2DoStep of bad"),
             "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn r62_a_crash_without_a_supervisor_names_the_fmu() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 51);
+    let system = format!(
+        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\npump = {{ fmu = \"{fmu}\" }}\n"
+    );
+    bench
+        .write("system.toml", &system)
+        .write("study.toml", "system = \"system.toml\"\n");
+    for command in [
+        "run system.toml",
+        "study study.toml",
+        "simulate unruly51.fmu",
+    ] {
+        let outcome = bench.run(command.split(' ').chain(["--no-supervisor"]));
+        assert_eq!(outcome.code, None, "{command}: {}", outcome.stderr);
+        let line = "error: SIGSEGV; without a supervisor nothing more is known than the calls in progress: fmi2DoStep of ";
+        assert!(
+            outcome.stderr.contains(line),
+            "{command}: {}",
             outcome.stderr
         );
     }
