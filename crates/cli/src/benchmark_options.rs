@@ -8,6 +8,10 @@ use clap::Args;
 pub use crate::options::positive;
 
 // How the cases of benchmarks are run.
+#[expect(
+    missing_docs,
+    reason = "clap takes the text of options for that of the program"
+)]
 #[derive(Debug, Clone, Default, Args)]
 pub struct BenchmarkExecution {
     /// Run the FMUs in these roles, or all FMUs, in processes of their own; FMUs that use Python always are
