@@ -260,7 +260,7 @@ pub(crate) struct CallRecordingOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Run in this process, where a crash of an FMU ends the program without a message [Linux]
+    /// Run in this process, which a crash of an FMU ends with one line about it [Linux]
     #[arg(long)]
     pub(crate) no_supervisor: bool,
     /// Longest time that a call of an FMU may take; 0: no limit [Linux]
@@ -434,7 +434,11 @@ pub(crate) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
+/// A number that is greater than 0.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn positive(text: &str) -> Result<f64, String> {
     finite(text).and_then(|number| {
         if number > 0.0 {
             Ok(number)

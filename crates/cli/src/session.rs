@@ -8,6 +8,7 @@ mod stepping;
 pub(crate) use options::SessionOptions;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use gyrator::learning::FeedForward;
@@ -368,6 +369,11 @@ impl Session<'_> {
             None => None,
         };
         let judging = self.judging(&system)?;
+        if self.saves_state() {
+            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
+            gyrator::run::check_serializable(&graph)?;
+        }
+        let system = Arc::new(system);
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
         let has_page = self.options.results.report.is_some();
@@ -385,7 +391,7 @@ impl Session<'_> {
             stepping: 0.0,
         };
         let resumed = resumed.map(|resumed| resumed.apply(&mut run)).transpose()?;
-        let saving = self.saving(&mut run)?;
+        let saving = self.saving(&mut run, &system, options)?;
         let recorder = file
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
@@ -446,12 +452,27 @@ impl Session<'_> {
         Ok((system, resumed))
     }
 
-    fn saving(&self, run: &mut Run) -> Result<Option<Saving>, Failure> {
-        let learned = self.feed_forward.as_ref();
-        let saving = self
-            .states
-            .map(|states| states.saving(run, &self.system, learned));
-        Ok(saving.transpose()?.flatten())
+    fn saving(
+        &self,
+        run: &mut Run,
+        system: &Arc<System>,
+        options: RunOptions,
+    ) -> Result<Option<Saving>, Failure> {
+        let Some(states) = self.states.filter(|states| states.are_saved()) else {
+            return Ok(None);
+        };
+        let timeout = self.options.execution.timeout();
+        let (system, hosts) = (Arc::clone(system), self.options.execution.hosts());
+        let file = self.system.clone();
+        let again = move || {
+            let isolation = hosts::isolation(timeout).all_apart();
+            let mut units = hosts::units(&file, &hosts, timeout, None, isolation);
+            let run = system.start_with(&options, &mut units);
+            run.map_err(|error| Failure::not_started(error, &file))
+        };
+        let is_steered = self.input_file.is_some() || self.options.live.is_wanted();
+        let again = (Box::new(again) as _, is_steered);
+        states.saving(run, &self.system, self.feed_forward.as_ref(), again)
     }
 
     fn judging(&self, system: &System) -> Result<Option<Judging>, Failure> {

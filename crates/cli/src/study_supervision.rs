@@ -4,7 +4,7 @@
 //! made again in a worker of its own. A run whose worker dies again is lost; its row says why. All
 //! others go on in a new worker. So every death but a few ends a run, and the study ends.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator_study::{CrashedRun, RunsInProgress, Trial, Writer, read_journal};
@@ -29,8 +29,6 @@ pub(crate) struct Job {
     pub(crate) earlier: usize,
     /// The process that has started all workers; the worker itself where `None`.
     pub(crate) writer: Option<Writer>,
-    /// The table, where the command line names an object in place of a file.
-    pub(crate) table: Option<PathBuf>,
     /// Time since the first worker began, s.
     pub(crate) seconds: f64,
     /// Runs whose workers have died.
@@ -45,12 +43,9 @@ pub(crate) struct Plan<'a> {
     pub(crate) study: &'a Path,
     /// The page on which it is seen.
     pub(crate) live: &'a LiveOptions,
-    pub(crate) table: &'a Path,
     pub(crate) journal: &'a Path,
     /// Longest time that a call may take.
     pub(crate) timeout: Option<Duration>,
-    /// The wish that the study ends.
-    pub(crate) stop: Stop,
 }
 
 /// How a worker ended.
@@ -79,7 +74,6 @@ impl Plan<'_> {
             // A journal that cannot be read is the worker's to complain of.
             earlier: read_journal(self.journal).map_or(0, |journal| journal.rows.len()),
             writer: Some(Writer::this_process(self.study)),
-            table: Some(self.table.to_owned()),
             ..Job::default()
         };
         let listener = match self.live.listen() {
@@ -95,7 +89,7 @@ impl Plan<'_> {
                 return None;
             }
         };
-        let stop = self.stop.clone();
+        let stop = Stop::default();
         listen(&stop);
         drop(held);
         let serve = |at| StudyPage::serve(at, self.study, self.journal, live::request(&stop));

@@ -154,7 +154,11 @@ impl Fmu {
         let is_compiled = compiling.is_some();
         let contents = Contents { archive, compiling };
         let unpacking = || Unpacked::new(contents, options.cache.as_deref());
-        let unpacked = Arc::new(guard.slot().during(Activity::Unpack, unpacking)?);
+        let activity = match is_compiled {
+            true => Activity::Compile,
+            false => Activity::Unpack,
+        };
+        let unpacked = Arc::new(guard.slot().during(activity, unpacking)?);
         if is_compiled {
             peek.platforms.push(platform::usual_folder().to_owned());
         }

@@ -19,6 +19,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod address_space;
 mod board;
 mod channel;
 mod crash_handler;
@@ -38,6 +39,7 @@ mod supervisor;
 pub mod surroundings;
 mod worker;
 
+pub use address_space::{met_limit, tell_panics_apart};
 pub use board::Position;
 pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
 pub use death::{Cause, Death, Place};

@@ -374,7 +374,7 @@ impl Supervised {
             // The signal went to all processes, and an FMU has put its own handler in place.
             death.cause = Cause::Interrupted;
         }
-        if phase != Phase::Running && death.cause != Cause::Panic {
+        if phase != Phase::Running && !death.cause.is_of_program() {
             warnings.push(format!(
                 "{death}, after the last step: the results are complete"
             ));

@@ -14,7 +14,7 @@ use gyrator_study::{
 };
 use gyrator_system::toml_file::{self, Setting};
 use gyrator_system::{SystemFile, Value};
-use gyrator_worker::{Stop, Worker, surroundings};
+use gyrator_worker::{Worker, surroundings};
 
 use super::{study_plot, study_sensitivity, study_status};
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
-use crate::study_journals::{Journals, KeptPart, journal_of, url, write_to};
+use crate::study_journals::{self, journal_of};
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes, spread_table, without_runs};
 use crate::study_supervision::{Job, Plan};
@@ -44,8 +44,8 @@ pub(super) struct Options {
     /// The study file
     #[arg(value_name = "STUDY.toml", required = true)]
     study: Option<PathBuf>,
-    /// Write the table to this file or to `s3://bucket/table.csv`; FILE.journal keeps finished rows, from which an
-    /// interrupted study continues [default: the name of the study file with the extension .csv]
+    /// Write the table to this file; FILE.journal keeps finished rows, from which an interrupted study continues
+    /// [default: the name of the study file with the extension .csv]
     #[arg(long, short = 'o', value_name = "FILE")]
     output_file: Option<PathBuf>,
     /// Run only part i of n of the cases; `gyrator study merge` joins the parts
@@ -198,12 +198,10 @@ fn system(study: &StudyFile, options: &Options) -> Result<SystemFile, Failure> {
 }
 
 fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, Failure> {
-    let journals = Journals::of_parts(parts)?;
-    let (header, rows) = merge(&journals.paths, allow_missing)?;
-    write_to(output, |table| {
-        Ok(write_table(table, &header.columns, &rows)?)
-    })?;
-    let parts = count(journals.paths.len() as u64, "part");
+    let journals = study_journals::of_parts(parts)?;
+    let (header, rows) = merge(&journals, allow_missing)?;
+    write_table(output, &header.columns, &rows)?;
+    let parts = count(journals.len() as u64, "part");
     let outcomes = outcomes(&Tally::of(&header.columns, &rows));
     let spreads = spread_table(&spreads(&header.columns, &rows));
     let rows = count(rows.len() as u64, "row");
@@ -224,24 +222,8 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
         }
     };
     check_ending(&output)?;
-    let Some(url) = url(&output) else {
-        return execute_in(path, &output, Stop::default(), options);
-    };
-    if let Some(worker) = Worker::current() {
-        let table = Job::of_worker(worker).ok().and_then(|job| job.table);
-        let table = table.unwrap_or_else(|| output.clone());
-        return execute_in(path, &table, Stop::default(), options);
-    }
-    input_kind::expect(path, Wanted::Study)?;
-    let part = KeptPart::open(url, path)?;
-    let outcome = execute_in(path, part.table(), part.stop(), options);
-    part.close(outcome)
-}
-
-/// Makes a study whose table is a file.
-fn execute_in(path: &Path, output: &Path, stop: Stop, options: &Options) -> Result<Exit, Failure> {
-    let journal = journal_of(output);
-    let mut outputs = vec![("--output-file", output), ("the journal", &*journal)];
+    let journal = journal_of(&output);
+    let mut outputs = vec![("--output-file", &*output), ("the journal", &*journal)];
     let summary = options.summary.as_deref();
     outputs.extend(summary.map(|path| ("--summary", path)));
     let mut inputs = vec![("the study file", path)];
@@ -253,20 +235,20 @@ fn execute_in(path: &Path, output: &Path, stop: Stop, options: &Options) -> Resu
     if let Some(path) = summary {
         replace_earlier(path)?;
     }
-    if !options.no_supervisor && Worker::current().is_none() {
+    if options.no_supervisor {
+        gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
+    } else if Worker::current().is_none() {
         let plan = Plan {
             study: path,
             live: &options.live,
-            table: output,
             journal: &journal,
             timeout: time_limit(options.timeout),
-            stop,
         };
         if let Some(outcome) = plan.carry_out() {
             return outcome;
         }
     }
-    make(path, output, &journal, options)
+    make(path, &output, &journal, options)
 }
 
 /// Makes the runs in this process, which may be a worker, and the table where all rows are there.
@@ -336,7 +318,7 @@ fn make(
         })?;
     }
     let seconds = job.seconds + begin.elapsed().as_secs_f64();
-    let table = is_complete.then_some(options.output_file.as_deref().unwrap_or(output));
+    let table = is_complete.then_some(output);
     let outcome = StudySummary::new(path, &summary, job.earlier, table, &spread, seconds);
     if let Some(file) = &options.summary {
         write_summary(file, &outcome)?;

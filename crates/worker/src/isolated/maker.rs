@@ -36,6 +36,7 @@ pub struct Isolation {
     notes: Vec<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
+    all_apart: bool,
     profile: Option<Profile>,
 }
 
@@ -70,6 +71,13 @@ impl Isolation {
     #[must_use]
     pub const fn interpreters_apart(mut self) -> Self {
         self.interpreters_apart = true;
+        self
+    }
+
+    /// Gives each component of an FMU a process of its own, whatever it says.
+    #[must_use]
+    pub const fn all_apart(mut self) -> Self {
+        self.all_apart = true;
         self
     }
 
@@ -119,7 +127,9 @@ impl UnitMaker for Isolation {
         for order in orders.iter().filter(|order| order.component.host.is_none()) {
             let name = order.name().to_owned();
             let isolate = order.component.isolate.as_ref();
-            if isolate.is_some_and(|isolate| !isolate.value) {
+            if self.all_apart {
+                self.chosen.insert(name);
+            } else if isolate.is_some_and(|isolate| !isolate.value) {
                 self.kept.insert(name);
             } else if let Some(why) = wanted.remove(&name) {
                 self.choose(name, &why);
