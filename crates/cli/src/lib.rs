@@ -37,6 +37,7 @@ pub mod screen;
 mod session;
 mod session_warnings;
 mod state_options;
+mod study_directories;
 mod study_journals;
 mod study_progress;
 mod study_summary;
@@ -61,6 +62,7 @@ use crate::exit::Exit;
 pub fn main(packed_fmu: &[u8]) -> ExitCode {
     signals::survive_file_size_limit();
     signals::hear_of_children();
+    gyrator_worker::raise_descriptor_limit();
     if let Err(error) = gyrator_worker::surroundings::remember() {
         screen::message(&format!(
             "warning: the working directory cannot be opened: {error}\n"

@@ -3,10 +3,19 @@
 //! A worker makes the runs, and records which of them are in progress. When it dies, each of these is
 //! made again in a worker of its own. A run whose worker dies again is lost; its row says why. All
 //! others go on in a new worker. So every death but a few ends a run, and the study ends.
+//!
+//! A library that was loaded stays, and FMUs keep memory, open files and thread-local keys. So a worker that has loaded
+//! many, or has grown, hands over to a new one. A run that does not start in a worker that has made others is made again in
+//! a worker of its own, too.
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use gyrator_fmu::loaded_copies;
+use gyrator_fmu::memory::resident_bytes;
 use gyrator_study::{CrashedRun, RunsInProgress, Trial, Writer, read_journal};
 use gyrator_worker::{
     Cause, Death, Stop, Supervised, Supervisor, Worker, WorkerEnd, WorkerOutcome, signals,
@@ -14,12 +23,12 @@ use gyrator_worker::{
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, Message};
 use crate::live::{self, LiveOptions, StudyPage};
 use crate::screen;
 use crate::supervision::{advice, listen};
 
-/// How often in a row a worker may die while it makes no run.
+/// How often in a row a worker may end while it makes no run.
 const IDLE_DEATHS: u32 = 3;
 
 /// Job of a worker.
@@ -37,6 +46,76 @@ pub(crate) struct Job {
     pub(crate) lost: Vec<CrashedRun>,
     /// The row that this worker makes; all where `None`.
     pub(crate) only: Option<usize>,
+    /// Runs of workers before that made no row of their own.
+    pub(crate) extra_runs: usize,
+    /// What the user was told.
+    pub(crate) told: BTreeSet<String>,
+}
+
+/// Libraries that a worker loads before it hands over. The more there are, the longer the next one takes.
+const MOST_COPIES: usize = 100;
+
+/// Growth of a worker, bytes, after which it hands over.
+const MOST_GROWTH: u64 = 256 << 20;
+
+/// How much a worker has used up.
+pub(crate) struct Wear {
+    /// Resident bytes at which it has grown enough; `None` where the system does not tell them.
+    most_resident: Option<u64>,
+}
+
+impl Wear {
+    /// Of a worker that begins now, and may use so many bytes. With half of what is left it hands over in time.
+    pub(crate) fn new(memory_limit: Option<u64>) -> Self {
+        let most_resident = resident_bytes().map(|now| {
+            let left = memory_limit.map(|limit| limit.saturating_sub(now) / 2);
+            now + left.map_or(MOST_GROWTH, |left| left.min(MOST_GROWTH))
+        });
+        Self { most_resident }
+    }
+
+    /// Whether it should hand over.
+    pub(crate) fn is_worn(&self) -> bool {
+        loaded_copies() >= MOST_COPIES
+            || self
+                .most_resident
+                .zip(resident_bytes())
+                .is_some_and(|(most, now)| now >= most)
+    }
+}
+
+/// What a worker leaves to the next one, in place of its runs in progress.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Handover {
+    /// Runs that are made in workers of their own.
+    pub(crate) suspects: Vec<Trial>,
+    /// Rows that it has made.
+    pub(crate) new: usize,
+    /// Runs that made no row of their own, with those of workers before.
+    pub(crate) extra_runs: usize,
+    /// What the user was told.
+    pub(crate) told: BTreeSet<String>,
+}
+
+impl Handover {
+    /// Leaves it to the parent.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub(crate) fn write(&self, mut file: &File) -> io::Result<()> {
+        file.set_len(0)?;
+        file.rewind()?;
+        file.write_all(&serde_json::to_vec(self)?)
+    }
+
+    /// Reads what a worker has left; `None` where it has come to the end of the study.
+    fn read(mut file: &File) -> io::Result<Option<Self>> {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        // Slots of runs in progress are empty by now.
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
 }
 
 /// Facts of a study that its parent needs.
@@ -49,6 +128,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) journal: &'a Path,
     /// Longest time that a call may take.
     pub(crate) timeout: Option<Duration>,
+    /// Most memory that a worker may use, bytes.
+    pub(crate) memory_limit: Option<u64>,
     /// The wish that the study ends.
     pub(crate) stop: Stop,
 }
@@ -56,11 +137,19 @@ pub(crate) struct Plan<'a> {
 /// How a worker ended.
 enum End {
     Finished(Exit),
+    /// Rows are left for the next one.
+    HandedOver(Handover),
     /// With the runs that were in progress.
     Died(Death, Vec<Trial>),
 }
 
 impl Job {
+    /// Notes what a worker has left.
+    fn take(&mut self, handover: &Handover) {
+        self.extra_runs = handover.extra_runs;
+        handover.told.clone_into(&mut self.told);
+    }
+
     /// The job of a worker.
     ///
     /// # Errors
@@ -113,22 +202,40 @@ impl Plan<'_> {
         let mut worker = first;
         let mut idle_deaths = 0;
         loop {
-            let (death, trials) = match wait(worker, stop)? {
+            let trials = match wait(worker, stop)? {
                 End::Finished(exit) => return Ok(exit),
-                End::Died(death, trials) => (death, trials),
+                End::HandedOver(Handover {
+                    new: 0, suspects, ..
+                }) if suspects.is_empty() => {
+                    return Err(idle());
+                }
+                End::HandedOver(handover) => {
+                    idle_deaths = if handover.new > 0 { 0 } else { idle_deaths };
+                    job.take(&handover);
+                    handover.suspects
+                }
+                End::Died(death, trials) => {
+                    idle_deaths = match trials.is_empty() {
+                        true => idle_deaths + 1,
+                        false => 0,
+                    };
+                    if idle_deaths == IDLE_DEATHS {
+                        return Err(failure(&death));
+                    }
+                    trials
+                }
             };
-            idle_deaths = match trials.is_empty() {
-                true => idle_deaths + 1,
-                false => 0,
-            };
-            if idle_deaths == IDLE_DEATHS {
-                return Err(failure(&death));
-            }
             for trial in trials {
                 job.only = Some(trial.row);
                 job.seconds = begin.elapsed().as_secs_f64();
                 match wait(self.start(job)?, stop)? {
-                    End::Finished(Exit::Success) => {}
+                    End::HandedOver(handover) => {
+                        job.take(&handover);
+                        idle_deaths += u32::from(handover.new == 0);
+                        if idle_deaths == IDLE_DEATHS {
+                            return Err(idle());
+                        }
+                    }
                     End::Finished(exit) => return Ok(exit),
                     End::Died(death, trials) => job.lost.push(CrashedRun {
                         trial: trials.first().copied().unwrap_or(trial),
@@ -147,6 +254,7 @@ impl Plan<'_> {
             .arguments(std::env::args_os().skip(1))
             .job(&serde_json::to_vec(job)?)
             .timeout(self.timeout)
+            .memory_limit(self.memory_limit)
             .start()
     }
 }
@@ -167,12 +275,22 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
         screen::message(&format!("warning: {warning}\n"));
     }
     match outcome {
-        WorkerOutcome::Finished(code) => Ok(End::Finished(Exit::of(code))),
+        WorkerOutcome::Finished(code) => Ok(match (Exit::of(code), Handover::read(&for_parent)?) {
+            (Exit::Success, Some(handover)) => End::HandedOver(handover),
+            (exit, _) => End::Finished(exit),
+        }),
         WorkerOutcome::Died(death) if matches!(death.cause, Cause::Interrupted | Cause::Panic) => {
             Err(failure(&death))
         }
         WorkerOutcome::Died(death) => Ok(End::Died(death, RunsInProgress::read(&for_parent)?)),
     }
+}
+
+/// A worker that has made nothing and left nothing to be done: the next one would do the same.
+fn idle() -> Failure {
+    let text = Message::error("worker processes make no further run of the study");
+    Failure::new(Exit::NotLoaded, text)
+        .help("finished rows are kept; run the same command again to continue")
 }
 
 fn failure(death: &Death) -> Failure {

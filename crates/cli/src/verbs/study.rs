@@ -1,5 +1,6 @@
 //! `gyrator study`: thousands of runs of one system.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -28,10 +29,11 @@ use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
+use crate::study_directories::StudyDirectories;
 use crate::study_journals::{Journals, KeptPart, journal_of, url, write_to};
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes, spread_table, without_runs};
-use crate::study_supervision::{Job, Plan};
+use crate::study_supervision::{Handover, Job, Plan, Wear};
 use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
@@ -81,6 +83,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
+    /// Most memory that the process of the runs may use, with those of isolated components. A run that exceeds it by itself is
+    /// a row `crashed` [Linux]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(allow_negative_numbers = true)]
+    memory_limit: Option<u64>,
+    /// Keep the files that FMUs write to the working directory: each run has its own, TABLE.runs/ROW
+    #[arg(long)]
+    keep_run_directories: bool,
     #[command(flatten)]
     hosts: HostOptions,
     #[command(flatten)]
@@ -122,6 +132,13 @@ enum Verb {
         #[arg(long)]
         allow_missing: bool,
     },
+}
+
+impl Options {
+    /// Most memory that the process of the runs may use, bytes.
+    fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit.map(|limit| limit << 20)
+    }
 }
 
 /// Runs a study, lists its cases or joins its parts.
@@ -260,6 +277,7 @@ fn execute_in(path: &Path, output: &Path, stop: Stop, options: &Options) -> Resu
             table: output,
             journal: &journal,
             timeout: time_limit(options.timeout),
+            memory_limit: options.memory_limit(),
             stop,
         };
         if let Some(outcome) = plan.carry_out() {
@@ -298,34 +316,51 @@ fn make(
     let interrupt = Interrupt::listen();
     let _page = page(path, journal_path, options, &interrupt)?;
     let progress = StudyProgress::start(options.show.progress(), journal.done().len());
+    let threads = match (job.only, options.worker_threads) {
+        (Some(_), _) => NonZeroUsize::MIN,
+        (None, threads) => threads.unwrap_or_else(cores),
+    };
+    let directories = directories(output, options, threads, std::mem::take(&mut job.told))?;
+    let wear = Wear::new(options.memory_limit());
+    let is_worn = || wear.is_worn();
     let run_options = RunOptions {
         part: options.shard,
-        threads: match (job.only, options.worker_threads) {
-            (Some(_), _) => NonZeroUsize::MIN,
-            (None, threads) => threads.unwrap_or_else(cores),
-        },
+        threads,
         interrupt: interrupt.requested(),
         pending_timeout: time_limit(options.timeout),
         isolated,
         lost: &job.lost,
         only: job.only,
         in_progress: in_progress.as_ref(),
+        is_worn: in_progress.is_some().then_some(&is_worn),
+        surroundings: &directories,
         maker: &|system| {
             let timeout = time_limit(options.timeout);
             let inner = hosts::isolation(timeout).interpreters_apart();
             Box::new(hosts::units(system, &options.hosts, timeout, None, inner))
         },
     };
-    let summary = run_study(&study, &run_options, &journal, &|state| {
+    let mut summary = run_study(&study, &run_options, &journal, &|state| {
         progress.show(state);
     })?;
     drop(progress);
     drop(journal);
     let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
-    if job.only.is_some() && !was_interrupted {
+    let is_complete = summary.done == summary.total;
+    summary.extra_runs += job.extra_runs;
+    if let Some(worker) = Worker::current()
+        && !was_interrupted
+        && (job.only.is_some() || !is_complete)
+    {
+        let handover = Handover {
+            new: summary.new,
+            extra_runs: summary.extra_runs,
+            suspects: summary.suspects,
+            told: directories.told(),
+        };
+        handover.write(worker.for_parent())?;
         return Ok(Exit::Success);
     }
-    let is_complete = summary.done == summary.total;
     let mut spread = Vec::new();
     if is_complete {
         surroundings::in_own(|| {
@@ -352,6 +387,22 @@ fn make(
             None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
         },
     }
+}
+
+/// The working directories of the runs, of which there are so many at the same time.
+fn directories(
+    table: &Path,
+    options: &Options,
+    threads: NonZeroUsize,
+    told: BTreeSet<String>,
+) -> Result<StudyDirectories, Failure> {
+    let kept = options.keep_run_directories.then(|| {
+        let mut name = table.as_os_str().to_owned();
+        name.push(".runs");
+        std::path::absolute(name)
+    });
+    let is_alone = threads == NonZeroUsize::MIN;
+    Ok(StudyDirectories::new(kept.transpose()?, is_alone, told))
 }
 
 /// The page of a study, where this process has no parent that serves it.
@@ -407,7 +458,7 @@ impl From<StudyError> for Failure {
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
-                .help("finished rows are kept; the same command goes on, once the host is there"),
+                .help("finished rows are kept; remove the cause and run the same command again to continue"),
             StudyError::Threads(..) | StudyError::InProgress(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)

@@ -70,7 +70,7 @@ impl Host for OwnProcess {
 
     fn open(&mut self) -> Result<Connection, NotStarted> {
         let no_process =
-            |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
+            |error| NotStarted::NotReached(format!("it gets no process of its own: {error}"));
         let mut connection = Connection::open(&self.terms).map_err(no_process)?;
         let mut reply = Vec::new();
         let asked = connection.ask(&self.start, &mut reply);
