@@ -33,6 +33,8 @@ thread_local! {
     static IS_APART: Cell<bool> = const { Cell::new(false) };
     /// The directory of the run that this thread makes.
     static OF_RUN: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
+    /// One of a run before, which nothing was written to.
+    static EMPTY: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
 impl StudyDirectories {
@@ -114,7 +116,8 @@ impl Surroundings for StudyDirectories {
         if !self.is_apart() {
             return Ok(());
         }
-        let directory = self.make(run)?;
+        let empty = EMPTY.take().filter(|directory| directory.is_dir());
+        let directory = empty.map_or_else(|| self.make(run), Ok)?;
         surroundings::enter(&directory)?;
         OF_RUN.set(Some(directory));
         Ok(())
@@ -126,10 +129,17 @@ impl Surroundings for StudyDirectories {
         };
         // The next run reports that it cannot begin.
         let _ = surroundings::go_back();
-        if std::fs::remove_dir(&directory).is_ok() || self.kept.is_some() {
+        if self.kept.is_some() {
+            // It stays where it is not empty.
+            let _ = std::fs::remove_dir(&directory);
             return;
         }
-        self.tell(Subject::WorkingDirectory, &names_in(&directory));
+        let names = names_in(&directory);
+        if names.is_empty() {
+            EMPTY.set(Some(directory));
+            return;
+        }
+        self.tell(Subject::WorkingDirectory, &names);
         let _ = std::fs::remove_dir_all(&directory);
     }
 
