@@ -11,10 +11,8 @@ use gyrator_fmu::leftovers::OwnDirectory;
 use gyrator_study::{Subject, Surroundings, Trial};
 use gyrator_worker::surroundings;
 
+use crate::numbers::some;
 use crate::screen;
-
-/// Names in a message.
-const MOST_NAMES: usize = 3;
 
 /// The working directories of runs.
 pub(crate) struct StudyDirectories {
@@ -173,13 +171,4 @@ fn names_in(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
     names
-}
-
-/// The first of some names.
-fn some(names: &[String]) -> String {
-    let first = names[..names.len().min(MOST_NAMES)].join(", ");
-    match names.len() > MOST_NAMES {
-        true => format!("{first}, …"),
-        false => first,
-    }
 }

@@ -3,7 +3,7 @@
 //! Runs in one process find the files that earlier ones have left. Names, sizes and times tell a changed file without
 //! reading it: unpacked files have the times of the archive, so that whatever is written has another one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
@@ -56,51 +56,35 @@ impl FileMarks {
         Ok(())
     }
 
-    /// Removes from `folder`, which is as `now`, what is not as here. Returns the names of all that was changed, of which
-    /// those of files that are to be unpacked again come second.
-    pub(crate) fn remove_changed(
-        &self,
-        now: &Self,
-        folder: &Path,
-    ) -> io::Result<(Vec<String>, Vec<String>)> {
-        let mut changed = Vec::new();
+    /// The names of all that `now` has with another mark, or that is in one of both alone.
+    pub(crate) fn changed(&self, now: &Self) -> Vec<String> {
+        let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
+        let changed = names
+            .into_iter()
+            .filter(|name| self.0.get(*name) != now.0.get(*name));
+        changed.cloned().collect()
+    }
+
+    /// Removes from `folder`, which is as `now`, what is not as here. Returns the names of files that are to be unpacked
+    /// again.
+    pub(crate) fn remove_changed(&self, now: &Self, folder: &Path) -> io::Result<Vec<String>> {
         // What lies in a folder comes after it.
         for (name, mark) in now.0.iter().rev() {
-            if self.0.get(name) == Some(mark) {
-                continue;
-            }
             match mark {
+                _ if self.0.get(name) == Some(mark) => {}
                 Mark::Folder => std::fs::remove_dir(folder.join(name))?,
                 _ => std::fs::remove_file(folder.join(name))?,
             }
-            changed.push(name.clone());
         }
-        let is_lost = |(name, mark): &(&String, &Mark)| now.0.get(*name) != Some(*mark);
-        let lost: Vec<&String> = self
-            .0
-            .iter()
-            .filter(is_lost)
-            .map(|(name, _)| name)
-            .collect();
-        changed.extend(
-            lost.iter()
-                .filter(|name| !now.0.contains_key(**name))
-                .map(ToString::to_string),
-        );
-        changed.sort_unstable();
-        let is_file = |name: &&String| self.0.get(*name) != Some(&Mark::Folder);
-        let files = lost.iter().copied().filter(is_file).cloned().collect();
-        for name in lost {
-            if self.0.get(name) == Some(&Mark::Folder) {
-                std::fs::create_dir_all(folder.join(name))?;
+        let mut files = Vec::new();
+        for (name, mark) in &self.0 {
+            match mark {
+                _ if now.0.get(name) == Some(mark) => {}
+                Mark::Folder => std::fs::create_dir_all(folder.join(name))?,
+                _ => files.push(name.clone()),
             }
         }
-        Ok((changed, files))
-    }
-
-    /// Whether nothing has another mark.
-    pub(crate) fn is_as(&self, other: &Self) -> bool {
-        self.0 == other.0
+        Ok(files)
     }
 }
 
@@ -122,7 +106,7 @@ mod tests {
         let marks = || FileMarks::of(folder.path(), "instances").unwrap();
         let before = marks();
         std::fs::create_dir_all(path("instances/0")).unwrap();
-        assert!(before.is_as(&marks()));
+        assert_eq!(before.changed(&marks()), [""; 0]);
         // Of the same length, in the same moment.
         std::fs::write(path("kept"), "tpek").unwrap();
         std::fs::write(path("resources/grown"), "grown and grown").unwrap();
@@ -130,7 +114,8 @@ mod tests {
         std::fs::remove_dir(path("resources/deep")).unwrap();
         std::fs::create_dir(path("new")).unwrap();
         std::fs::write(path("new/scratch"), "1").unwrap();
-        let (changed, files) = before.remove_changed(&marks(), folder.path()).unwrap();
+        let now = marks();
+        let files = before.remove_changed(&now, folder.path()).unwrap();
         let all = [
             "kept",
             "new",
@@ -139,7 +124,7 @@ mod tests {
             "resources/grown",
             "resources/lost",
         ];
-        assert_eq!(changed, all);
+        assert_eq!(before.changed(&now), all);
         assert_eq!(files, ["kept", "resources/grown", "resources/lost"]);
         for (name, is_there) in all.iter().zip([false, false, false, true, false, false]) {
             assert_eq!(path(name).exists(), is_there, "{name}");

@@ -200,6 +200,15 @@ impl Fmu {
         Self::open_with(&inner.path, &inner.options)
     }
 
+    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
+    /// parts.
+    ///
+    /// # Errors
+    /// If the files cannot be looked at.
+    pub fn changed_files(&self) -> Result<Vec<String>, OpenError> {
+        self.0.unpacked.changed()
+    }
+
     /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them. To be called while
     /// there is no instance. Returns the names of these files, with `/` between their parts.
     ///

@@ -118,21 +118,36 @@ impl Unpacked {
         self.files != self.own.path()
     }
 
-    /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens. Returns the names
-    /// of those that were changed.
+    /// What the files are now, with what they were when they were unpacked; `None` where that is not known.
+    fn now(&self) -> Result<Option<(&FileMarks, FileMarks)>, OpenError> {
+        let now = |before| {
+            let now = FileMarks::of(&self.files, INSTANCES).map_err(OpenError::io(&self.files))?;
+            Ok((before, now))
+        };
+        self.marks.as_ref().map(now).transpose()
+    }
+
+    /// The names of files that were changed, or written beside these, since they were unpacked.
+    pub(crate) fn changed(&self) -> Result<Vec<String>, OpenError> {
+        let now = self.now()?;
+        Ok(now.map_or_else(Vec::new, |(before, now)| before.changed(&now)))
+    }
+
+    /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens.
+    /// Returns the names of those that were changed.
     pub(crate) fn restore(
         &self,
         open: impl FnOnce() -> Result<Archive, OpenError>,
     ) -> Result<Vec<String>, OpenError> {
-        let Some(before) = &self.marks else {
+        let Some((before, now)) = self.now()? else {
             return Ok(Vec::new());
         };
-        let io = OpenError::io(&self.files);
-        let now = FileMarks::of(&self.files, INSTANCES).map_err(io)?;
-        if before.is_as(&now) {
-            return Ok(Vec::new());
+        let changed = before.changed(&now);
+        if changed.is_empty() {
+            return Ok(changed);
         }
-        let (changed, files) = before.remove_changed(&now, &self.files).map_err(io)?;
+        let files = before.remove_changed(&now, &self.files);
+        let files = files.map_err(OpenError::io(&self.files))?;
         if !files.is_empty() {
             open()?.unpack_if(|name| files.iter().any(|file| file == name), &self.files)?;
         }

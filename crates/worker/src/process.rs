@@ -26,13 +26,15 @@ const VARIABLE: &str = "GYRATOR_WORKER";
 /// Descriptors that FMUs do not close by accident begin here.
 const PRIVATE_DESCRIPTORS: i32 = 10;
 
-/// Starts this program with the same name, as a worker that dies with the calling thread.
+/// Starts this program with the same name, as a worker that dies with the calling thread, in this working directory, or in
+/// that of the thread.
 ///
 /// # Errors
 /// Errors of the operating system.
 pub(crate) fn spawn(
     role: &str,
     arguments: impl IntoIterator<Item = OsString>,
+    directory: Option<&Path>,
     is_quiet: bool,
 ) -> io::Result<(Child, Channel)> {
     let (parent, child) = Channel::pair()?;
@@ -44,6 +46,9 @@ pub(crate) fn spawn(
         .args(arguments)
         .env(VARIABLE, format!("{role} {}", std::process::id()))
         .stdin(Stdio::from(child.into_socket()));
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
     if is_quiet {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }

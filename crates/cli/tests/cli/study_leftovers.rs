@@ -73,7 +73,10 @@ fn made(bench: &Bench, files: u32, options: &[&str]) -> ProgramOutcome {
 /// k, the stop reason and y of each row; a message between them may have commas.
 fn rows(bench: &Bench) -> Vec<(f64, String, Option<f64>)> {
     let table = bench.read("study.csv");
-    assert!(table.starts_with("case,a.k,stop_reason,message,"), "{table}");
+    assert!(
+        table.starts_with("case,a.k,stop_reason,message,"),
+        "{table}"
+    );
     let row = |line: &str| {
         let mut cells = line.split(',');
         let k = cells.nth(1).unwrap().parse().unwrap();
@@ -227,12 +230,75 @@ fn a_row_that_gyrator_cannot_make_is_none() {
     assert!(!journal.contains("not-loaded"), "{journal}");
 }
 
+/// Two instances of a run share a working directory and files of the FMU, unless they are isolated.
+#[test]
+fn isolated_instances_have_directories_of_their_own() {
+    for (leaves, note) in [
+        ("WORKING_FILE", ""),
+        (
+            "RESOURCE_FILE",
+            "(resources/scratch.txt), which a, b share in this process",
+        ),
+    ] {
+        let bench = Bench::new();
+        leaving(&bench, leaves, "");
+        let component = |name, k| {
+            format!("[components.{name}]\nfmu = \"leaving.fmu\"\nstart_values = {{ k = {k} }}\n")
+        };
+        let head = "[experiment]\nstop_time = 0.3\nstep_size = 0.1\n";
+        bench.write(
+            "two.toml",
+            &[head, &component("a", 5), &component("b", 7)].concat(),
+        );
+        let outcome = bench.run(["run", "two.toml", "-o", "shared.csv"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let text = outcome.stdout + &outcome.stderr;
+        assert!(text.contains(note), "{text}");
+        assert!(
+            bench.read("shared.csv").ends_with("0.3,7.0,7.0\n"),
+            "{leaves}"
+        );
+        let _ = std::fs::remove_file(bench.path("scratch.txt"));
+        let outcome = bench.run(["run", "two.toml", "-o", "apart.csv", "--isolate"]);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(
+            bench.read("apart.csv").ends_with("0.3,5.0,7.0\n"),
+            "{leaves}"
+        );
+        // They stay if the FMU has written there.
+        let is_written = leaves == "WORKING_FILE";
+        assert_eq!(bench.path("a/scratch.txt").exists(), is_written);
+        assert_eq!(bench.path("b").exists(), is_written);
+        let names = validated(&bench);
+        assert!(names.contains("scratch.txt"), "{names}");
+    }
+}
+
+/// What `validate --dynamic` finds.
+fn validated(bench: &Bench) -> String {
+    bench
+        .run(["validate", "--dynamic", "--json", "leaving.fmu"])
+        .stdout
+}
+
+/// Isolated components of runs at the same time do not share a directory.
+#[test]
+fn isolated_runs_of_a_study_have_directories_of_their_own() {
+    let bench = Bench::new();
+    leaving(&bench, "WORKING_FILE", "");
+    study(&bench, 1..=8);
+    let outcome = made(&bench, 1024, &["--worker-threads", "2", "--isolate"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_right(&bench, 8, "isolated");
+    assert!(!bench.path("scratch.txt").exists());
+}
+
 /// The soft limit of descriptors is raised.
 #[test]
 fn runs_may_open_as_many_files_as_the_hard_limit_allows() {
     let bench = Bench::new();
     leaving(&bench, "DESCRIPTORS", "");
-    let script = "ulimit -Hn 4096 && ulimit -Sn 64 && exec \"$0\" simulate leaving.fmu --stop-time 0.2 --no-supervisor";
+    let script = "ulimit -Sn 32 && ulimit -Hn 1024 && exec \"$0\" simulate leaving.fmu --stop-time 0.2 --no-supervisor";
     for more in ["", " --no-supervisor"] {
         let script = script.replace(" --no-supervisor", more);
         let mut command = Command::new("sh");

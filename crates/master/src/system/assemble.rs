@@ -257,6 +257,26 @@ pub fn copied_libraries(system: &System) -> Vec<(PathBuf, usize)> {
     found
 }
 
+/// FMUs that several components use, with the names of these: their instances in one process have the same unpacked files.
+pub fn shared_fmus(system: &System) -> Vec<(Fmu, Vec<String>)> {
+    let mut found: Vec<(Fmu, Vec<String>)> = Vec::new();
+    for (component, part) in system.file.components.iter().zip(&system.parts) {
+        let UnitSource::Fmu(fmu, _) = part else {
+            continue;
+        };
+        let name = component.name.value.clone();
+        match found
+            .iter_mut()
+            .find(|(known, _)| known.path() == fmu.path())
+        {
+            Some((_, names)) => names.push(name),
+            None => found.push((fmu.clone(), vec![name])),
+        }
+    }
+    found.retain(|(_, names)| names.len() > 1);
+    found
+}
+
 /// A message with the path of the archive in place of the folder where it is unpacked.
 fn with_archive(message: String, file: &SystemFile) -> String {
     match (file.unpacked.folder(), file.source.path.parent()) {
