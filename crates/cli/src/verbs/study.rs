@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use gyrator::system::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Options as RunOptions, RunsInProgress, Shard, Study,
-    StudyError, StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge,
+    StudyError, StudyFile, Summary, TableError, Tally, Writer, check_ending, csv_line, merge,
     run as run_study, spreads, write_table,
 };
 use gyrator_system::toml_file::{self, Setting};
@@ -315,11 +315,8 @@ fn make(
     }
     let interrupt = Interrupt::listen();
     let _page = page(path, journal_path, options, &interrupt)?;
-    let progress = StudyProgress::start(options.show.progress(), journal.done().len());
-    let threads = match (job.only, options.worker_threads) {
-        (Some(_), _) => NonZeroUsize::MIN,
-        (None, threads) => threads.unwrap_or_else(cores),
-    };
+    let progress = StudyProgress::start(options.show.progress(), journal.done().len(), job.seconds);
+    let threads = threads(&job, options);
     let directories = directories(output, options, threads, std::mem::take(&mut job.told))?;
     let wear = Wear::new(options.memory_limit());
     let is_worn = || wear.is_worn();
@@ -361,31 +358,71 @@ fn make(
         handover.write(worker.for_parent())?;
         return Ok(Exit::Success);
     }
-    let mut spread = Vec::new();
-    if is_complete {
-        surroundings::in_own(|| {
-            let (header, rows) = merge(&[journal_path.to_owned()], true)?;
-            spread = spreads(&header.columns, &rows);
-            write_table(output, &header.columns, &rows)
-        })?;
+    let made = Made {
+        summary,
+        earlier: job.earlier,
+        seconds: job.seconds + begin.elapsed().as_secs_f64(),
+        accepts_divergence,
+        was_interrupted,
+    };
+    made.conclude(path, output, journal_path, options)
+}
+
+/// How many runs are made at the same time.
+fn threads(job: &Job, options: &Options) -> NonZeroUsize {
+    match (job.only, options.worker_threads) {
+        (Some(_), _) => NonZeroUsize::MIN,
+        (None, threads) => threads.unwrap_or_else(cores),
     }
-    let seconds = job.seconds + begin.elapsed().as_secs_f64();
-    let table = is_complete.then_some(options.output_file.as_deref().unwrap_or(output));
-    let outcome = StudySummary::new(path, &summary, job.earlier, table, &spread, seconds);
-    if let Some(file) = &options.summary {
-        write_summary(file, &outcome)?;
-    }
-    if options.show.has_closing_lines() {
-        screen::print(&outcome.for_people())?;
-    }
-    match is_complete {
-        false if was_interrupted => Ok(Exit::Interrupted),
-        false => Ok(Exit::Failed),
-        true => match without_runs(&summary.tally, summary.total) {
-            Some(failure) => Err(failure),
-            None if accepts_divergence => Ok(Exit::Success),
-            None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
-        },
+}
+
+/// A study whose last runs this process has made.
+struct Made {
+    summary: Summary,
+    /// Rows that were there before.
+    earlier: usize,
+    /// How long it took, s.
+    seconds: f64,
+    accepts_divergence: bool,
+    was_interrupted: bool,
+}
+
+impl Made {
+    /// Writes the table if all rows are there, and says how the runs ended.
+    fn conclude(
+        &self,
+        path: &Path,
+        output: &Path,
+        journal: &Path,
+        options: &Options,
+    ) -> Result<Exit, Failure> {
+        let summary = &self.summary;
+        let is_complete = summary.done == summary.total;
+        let mut spread = Vec::new();
+        if is_complete {
+            surroundings::in_own(|| {
+                let (header, rows) = merge(&[journal.to_owned()], true)?;
+                spread = spreads(&header.columns, &rows);
+                write_table(output, &header.columns, &rows)
+            })?;
+        }
+        let table = is_complete.then_some(options.output_file.as_deref().unwrap_or(output));
+        let outcome = StudySummary::new(path, summary, self.earlier, table, &spread, self.seconds);
+        if let Some(file) = &options.summary {
+            write_summary(file, &outcome)?;
+        }
+        if options.show.has_closing_lines() {
+            screen::print(&outcome.for_people())?;
+        }
+        match is_complete {
+            false if self.was_interrupted => Ok(Exit::Interrupted),
+            false => Ok(Exit::Failed),
+            true => match without_runs(&summary.tally, summary.total) {
+                Some(failure) => Err(failure),
+                None if self.accepts_divergence => Ok(Exit::Success),
+                None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+            },
+        }
     }
 }
 
