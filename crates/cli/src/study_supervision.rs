@@ -8,7 +8,7 @@
 //! many, or has grown, hands over to a new one. A run that does not start in a worker that has made others is made again in
 //! a worker of its own, too.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use gyrator_fmu::loaded_copies;
 use gyrator_fmu::memory::resident_bytes;
-use gyrator_study::{CrashedRun, RunsInProgress, Trial, Writer, read_journal};
+use gyrator_study::{FailedRun, RunsInProgress, Trial, Writer, read_journal};
 use gyrator_worker::{
     Cause, Death, Stop, Supervised, Supervisor, Worker, WorkerEnd, WorkerOutcome, signals,
 };
@@ -29,7 +29,7 @@ use crate::screen;
 use crate::supervision::{advice, listen};
 
 /// How often in a row a worker may end while it makes no run.
-const IDLE_DEATHS: u32 = 3;
+const IDLE_ENDS: u32 = 3;
 
 /// Job of a worker.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -43,13 +43,46 @@ pub(crate) struct Job {
     /// Time since the first worker began, s.
     pub(crate) seconds: f64,
     /// Runs whose workers have died.
-    pub(crate) lost: Vec<CrashedRun>,
+    pub(crate) lost: Vec<FailedRun>,
     /// The row that this worker makes; all where `None`.
     pub(crate) only: Option<usize>,
     /// Runs of workers before that made no row of their own.
     pub(crate) extra_runs: usize,
     /// What the user was told.
     pub(crate) told: BTreeSet<String>,
+    /// What was found of runs that do not start.
+    pub(crate) trust: Trust,
+}
+
+/// Cases with one message whose runs do not start in a worker of their own, either, before the message is believed
+/// in workers that have made others, too: each such case takes a process.
+const ENOUGH_CASES: u32 = 3;
+
+/// Messages of runs that do not start.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Trust {
+    /// Messages that are believed.
+    pub(crate) believed: BTreeSet<String>,
+    /// Messages that workers of their own have given as well, and how often.
+    repeated: BTreeMap<String, u32>,
+    /// Messages that they have not given.
+    refuted: BTreeSet<String>,
+}
+
+impl Trust {
+    /// Notes what a run that did not start, with this message, has come to in a worker of its own.
+    fn judge(&mut self, message: &str, failed: &[FailedRun]) {
+        if failed.iter().all(|failed| failed.message != message) {
+            self.believed.remove(message);
+            self.refuted.insert(message.to_owned());
+        } else if !self.refuted.contains(message) {
+            let times = self.repeated.entry(message.to_owned()).or_default();
+            *times += 1;
+            if *times >= ENOUGH_CASES {
+                self.believed.insert(message.to_owned());
+            }
+        }
+    }
 }
 
 /// Libraries that a worker loads before it hands over. The more there are, the longer the next one takes.
@@ -87,8 +120,8 @@ impl Wear {
 /// What a worker leaves to the next one, in place of its runs in progress.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Handover {
-    /// Runs that are made in workers of their own.
-    pub(crate) suspects: Vec<Trial>,
+    /// Runs that did not start; other workers make them, each one, unless this one has made one row.
+    pub(crate) failed: Vec<FailedRun>,
     /// Rows that it has made.
     pub(crate) new: usize,
     /// Runs that made no row of their own, with those of workers before.
@@ -200,29 +233,20 @@ impl Plan<'_> {
         stop: &Stop,
     ) -> Result<Exit, Failure> {
         let mut worker = first;
-        let mut idle_deaths = 0;
+        let mut idle_ends = 0;
         loop {
-            let trials = match wait(worker, stop)? {
+            let (mut doubts, mut idle) = (Vec::new(), without_progress());
+            let (mut has_advanced, trials) = match wait(worker, stop)? {
                 End::Finished(exit) => return Ok(exit),
-                End::HandedOver(Handover {
-                    new: 0, suspects, ..
-                }) if suspects.is_empty() => {
-                    return Err(idle());
-                }
                 End::HandedOver(handover) => {
-                    idle_deaths = if handover.new > 0 { 0 } else { idle_deaths };
                     job.take(&handover);
-                    handover.suspects
+                    doubts = handover.failed;
+                    let trials = doubts.iter().map(|failed| failed.trial).collect();
+                    (handover.new > 0, trials)
                 }
                 End::Died(death, trials) => {
-                    idle_deaths = match trials.is_empty() {
-                        true => idle_deaths + 1,
-                        false => 0,
-                    };
-                    if idle_deaths == IDLE_DEATHS {
-                        return Err(failure(&death));
-                    }
-                    trials
+                    idle = failure(&death);
+                    (false, trials)
                 }
             };
             for trial in trials {
@@ -230,18 +254,26 @@ impl Plan<'_> {
                 job.seconds = begin.elapsed().as_secs_f64();
                 match wait(self.start(job)?, stop)? {
                     End::HandedOver(handover) => {
+                        has_advanced |= handover.new > 0;
                         job.take(&handover);
-                        idle_deaths += u32::from(handover.new == 0);
-                        if idle_deaths == IDLE_DEATHS {
-                            return Err(idle());
+                        let doubt = doubts.iter().find(|failed| failed.trial == trial);
+                        if let Some(FailedRun { message, .. }) = doubt {
+                            job.trust.judge(message, &handover.failed);
                         }
                     }
                     End::Finished(exit) => return Ok(exit),
-                    End::Died(death, trials) => job.lost.push(CrashedRun {
-                        trial: trials.first().copied().unwrap_or(trial),
-                        message: death.to_string(),
-                    }),
+                    End::Died(death, trials) => {
+                        has_advanced = true;
+                        job.lost.push(FailedRun {
+                            trial: trials.first().copied().unwrap_or(trial),
+                            message: death.to_string(),
+                        });
+                    }
                 }
+            }
+            idle_ends = if has_advanced { 0 } else { idle_ends + 1 };
+            if idle_ends == IDLE_ENDS {
+                return Err(idle);
             }
             job.only = None;
             job.seconds = begin.elapsed().as_secs_f64();
@@ -286,8 +318,8 @@ fn wait(worker: Supervised, stop: &Stop) -> Result<End, Failure> {
     }
 }
 
-/// A worker that has made nothing and left nothing to be done: the next one would do the same.
-fn idle() -> Failure {
+/// Of workers that have made nothing: the next one would do the same.
+fn without_progress() -> Failure {
     let text = Message::error("worker processes make no further run of the study");
     Failure::new(Exit::NotLoaded, text)
         .help("finished rows are kept; run the same command again to continue")

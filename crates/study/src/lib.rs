@@ -40,7 +40,7 @@ mod variation;
 
 pub use cases::{Cases, Place, Shard, ShardError};
 pub use cell::{Cell, Column, ColumnKind, csv_line};
-pub use crashed_run::{CrashedRun, RunsInProgress, Trial};
+pub use crashed_run::{FailedRun, RunsInProgress, Trial};
 pub use identity::Identity;
 pub use journal::{Header, Journal, JournalContents, JournalError, RowText, Writer, read_journal};
 pub use literal::Literal;

@@ -1,9 +1,10 @@
 //! When a process makes no further run of a study, because another one goes on.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::crashed_run::Trial;
+use crate::crashed_run::{FailedRun, Trial};
 use crate::run::Options;
 use crate::tally::{HOST_LOST, INVALID};
 use crate::trial::TrialOutcome;
@@ -17,8 +18,10 @@ pub(crate) struct Renewal<'a> {
     is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
     /// The process makes one row, so that nothing has been used up.
     is_fresh: bool,
+    /// Messages that are believed.
+    trusted: &'a BTreeSet<String>,
     is_due: AtomicBool,
-    suspects: Mutex<Vec<Trial>>,
+    failed: Mutex<Vec<FailedRun>>,
 }
 
 /// No other process goes on.
@@ -29,8 +32,9 @@ impl<'a> Renewal<'a> {
         Self {
             is_worn: options.is_worn,
             is_fresh: options.only.is_some(),
+            trusted: options.trusted,
             is_due: AtomicBool::new(false),
-            suspects: Mutex::default(),
+            failed: Mutex::default(),
         }
     }
 
@@ -54,22 +58,26 @@ impl<'a> Renewal<'a> {
 
     /// Takes a run that did not start, if that may be for what earlier runs have used up.
     pub(crate) fn takes(&self, trial: Trial, outcome: &TrialOutcome) -> bool {
-        let has_successor = self.is_worn.is_some() && !self.is_fresh;
-        if !has_successor || !is_doubtful(outcome) {
+        if self.is_worn.is_none() || !is_doubtful(outcome) {
             return false;
         }
-        let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
-        suspects.push(trial);
-        if suspects.len() >= MOST_SUSPECTS {
+        let is_lacking = outcome.stop_reason == HOST_LOST;
+        if !self.is_fresh && !is_lacking && self.trusted.contains(&outcome.message) {
+            return false;
+        }
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let message = outcome.message.clone();
+        failed.push(FailedRun { trial, message });
+        if failed.len() >= MOST_SUSPECTS {
             self.is_due.store(true, Ordering::Relaxed);
         }
-        true
+        !self.is_fresh
     }
 
-    /// The runs that were taken.
-    pub(crate) fn into_suspects(self) -> Vec<Trial> {
-        let suspects = self.suspects.into_inner();
-        suspects.unwrap_or_else(PoisonError::into_inner)
+    /// The runs that did not start; those that were taken, unless the process makes one row.
+    pub(crate) fn into_failed(self) -> Vec<FailedRun> {
+        let failed = self.failed.into_inner();
+        failed.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

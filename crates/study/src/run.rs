@@ -1,5 +1,6 @@
 //! Running a study.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use crate::bond_columns;
 use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column};
 use crate::columns::{columns, units};
-use crate::crashed_run::{CrashedRun, RunsInProgress, Trial};
+use crate::crashed_run::{FailedRun, RunsInProgress, Trial};
 use crate::error_columns;
 use crate::fmus;
 use crate::groups::{self, Group};
@@ -103,7 +104,7 @@ pub struct Options<'a> {
     /// Components whose FMUs get processes of their own, where `maker` offers them.
     pub isolated: Vec<String>,
     /// Runs that have ended an earlier process: they are not made, and their rows say so.
-    pub lost: &'a [CrashedRun],
+    pub lost: &'a [FailedRun],
     /// The row that is to be made; all where `None`.
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
@@ -111,6 +112,8 @@ pub struct Options<'a> {
     /// Whether this process has made enough runs and another one should go on; asked after each row. `None` where there
     /// is no other one.
     pub is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Messages of runs that do not start which are believed in a process that has made others, too.
+    pub trusted: &'a BTreeSet<String>,
     /// What runs find around them.
     pub surroundings: &'a dyn Surroundings,
     /// Maker of the units of each run; [`gyrator::unit::InProcess`] makes them in this process.
@@ -141,8 +144,8 @@ pub struct Summary {
     pub new: usize,
     /// Runs of this process that made no row of their own: references of rows that were finished.
     pub extra_runs: usize,
-    /// Runs that did not start in this process, which had made others: another one has to make them.
-    pub suspects: Vec<Trial>,
+    /// Runs that did not start in this process: another one has to make them, unless this one has made one row.
+    pub failed: Vec<FailedRun>,
     /// How the finished rows ended.
     pub tally: Tally,
 }
@@ -332,7 +335,7 @@ pub fn run(
         done: runner.done.into_inner(),
         new: runner.new.into_inner(),
         extra_runs: runner.extra_runs.into_inner(),
-        suspects: runner.renewal.into_suspects(),
+        failed: runner.renewal.into_failed(),
         tally: runner
             .tally
             .into_inner()
@@ -375,7 +378,7 @@ impl Runner<'_> {
 
     /// Makes the rows of runs that have ended an earlier process.
     fn keep_lost(&self, options: &Options<'_>) -> Result<(), StudyError> {
-        for CrashedRun { trial, message } in options.lost {
+        for FailedRun { trial, message } in options.lost {
             if !trial.is_reference && !self.journal.done().contains_key(&trial.row) {
                 self.keep(trial.row, &TrialOutcome::lost(message))?;
             }

@@ -330,6 +330,7 @@ fn make(
         only: job.only,
         in_progress: in_progress.as_ref(),
         is_worn: in_progress.is_some().then_some(&is_worn),
+        trusted: &job.trust.believed,
         surroundings: &directories,
         maker: &|system| {
             let timeout = time_limit(options.timeout);
@@ -352,7 +353,7 @@ fn make(
         let handover = Handover {
             new: summary.new,
             extra_runs: summary.extra_runs,
-            suspects: summary.suspects,
+            failed: summary.failed,
             told: directories.told(),
         };
         handover.write(worker.for_parent())?;
