@@ -496,7 +496,7 @@ impl From<StudyError> for Failure {
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
-                .help("finished rows are kept; remove the cause and run the same command again to continue"),
+                .help("finished rows are kept; the same command goes on once the cause is gone"),
             StudyError::Threads(..) | StudyError::InProgress(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)

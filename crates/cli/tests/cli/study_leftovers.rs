@@ -221,7 +221,7 @@ fn a_row_that_gyrator_cannot_make_is_none() {
     let outcome = made(&bench, 1024, &["--no-supervisor", "--worker-threads", "1"]);
     assert_eq!(outcome.code, Some(4), "{}", outcome.stderr);
     assert!(
-        outcome.stderr.contains("run the same command again"),
+        outcome.stderr.contains("the same command goes on"),
         "{}",
         outcome.stderr
     );
@@ -298,7 +298,7 @@ fn isolated_runs_of_a_study_have_directories_of_their_own() {
 fn runs_may_open_as_many_files_as_the_hard_limit_allows() {
     let bench = Bench::new();
     leaving(&bench, "DESCRIPTORS", "");
-    let script = "ulimit -Sn 32 && ulimit -Hn 1024 && exec \"$0\" simulate leaving.fmu --stop-time 0.2 --no-supervisor";
+    let script = "ulimit -Sn 32 && ulimit -Hn 1024 && exec \"$0\" simulate leaving.fmu --stop-time 0.2 --step-size 0.1 --no-supervisor";
     for more in ["", " --no-supervisor"] {
         let script = script.replace(" --no-supervisor", more);
         let mut command = Command::new("sh");
