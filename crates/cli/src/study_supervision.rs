@@ -88,6 +88,9 @@ impl Trust {
 /// Libraries that a worker loads before it hands over. The more there are, the longer the next one takes.
 const MOST_COPIES: usize = 100;
 
+/// Runs that a thread makes at least before its worker hands over: all threads wait for the last one then.
+const LEAST_RUNS: usize = 2;
+
 /// Growth of a worker, bytes, after which it hands over.
 const MOST_GROWTH: u64 = 256 << 20;
 
@@ -95,21 +98,26 @@ const MOST_GROWTH: u64 = 256 << 20;
 pub(crate) struct Wear {
     /// Resident bytes at which it has grown enough; `None` where the system does not tell them.
     most_resident: Option<u64>,
+    most_copies: usize,
 }
 
 impl Wear {
-    /// Of a worker that begins now, and may use so many bytes. With half of what is left it hands over in time.
-    pub(crate) fn new(memory_limit: Option<u64>) -> Self {
+    /// Of a worker that begins now, makes so many runs of so many components at the same time, and may use so many bytes:
+    /// with half of what is left of these it hands over in time.
+    pub(crate) fn new(threads: usize, components: usize, memory_limit: Option<u64>) -> Self {
         let most_resident = resident_bytes().map(|now| {
             let left = memory_limit.map(|limit| limit.saturating_sub(now) / 2);
             now + left.map_or(MOST_GROWTH, |left| left.min(MOST_GROWTH))
         });
-        Self { most_resident }
+        Self {
+            most_resident,
+            most_copies: MOST_COPIES.max(LEAST_RUNS * threads * components),
+        }
     }
 
     /// Whether it should hand over.
     pub(crate) fn is_worn(&self) -> bool {
-        loaded_copies() >= MOST_COPIES
+        loaded_copies() >= self.most_copies
             || self
                 .most_resident
                 .zip(resident_bytes())

@@ -318,7 +318,8 @@ fn make(
     let progress = StudyProgress::start(options.show.progress(), journal.done().len(), job.seconds);
     let threads = threads(&job, options);
     let directories = directories(output, options, threads, std::mem::take(&mut job.told))?;
-    let wear = Wear::new(options.memory_limit());
+    let components = study.components().len();
+    let wear = Wear::new(threads.get(), components, options.memory_limit());
     let is_worn = || wear.is_worn();
     let run_options = RunOptions {
         part: options.shard,
