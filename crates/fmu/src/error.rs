@@ -258,7 +258,7 @@ impl LoadError {
         match self {
             Self::Io { source, .. } => is_shortage(source),
             Self::Library { reason, .. } | Self::Preload { reason, .. } => {
-                is_shortage_in_words(reason)
+                self.is_lack_of_room().is_some() || is_shortage_in_words(reason)
             }
             _ => false,
         }
