@@ -96,6 +96,8 @@ class StudyOptions(_Shared, _OfSystems, total=False):
 
     shard: str | None
     dry_run: bool
+    memory_limit: int | None
+    keep_run_directories: bool
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -20,6 +20,7 @@ use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
 use gyrator_assess::{Checks, Judging, at_other_step};
+use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, SystemFile};
@@ -44,7 +45,7 @@ use crate::provenance::{Hashing, Provenance};
 use crate::recorder::{ResultFile, recorder};
 use crate::report_page;
 use crate::screen;
-use crate::session_warnings::{costly_copies, warning};
+use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
@@ -120,6 +121,8 @@ struct Running {
     timing: Option<Timing>,
     /// FMUs with copies of their library.
     copied: Vec<(PathBuf, usize)>,
+    /// FMUs that several components use.
+    shared: Vec<(Fmu, Vec<String>)>,
     stepping_since: Instant,
 }
 
@@ -131,6 +134,7 @@ impl Running {
         let advice = costly_copies(&self.copied, &report, self.clock.stepping);
         report.notes.extend(self.resumed.take());
         report.notes.extend(advice);
+        report.notes.extend(shared_files(&self.shared));
         report
     }
 }
@@ -419,6 +423,7 @@ impl Session<'_> {
             warned: 0,
             timing: None,
             copied: gyrator::system::copied_libraries(&system),
+            shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
         })
     }

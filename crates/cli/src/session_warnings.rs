@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use gyrator::system::UnusedInputs;
 use gyrator::{Report, Run, StopReason};
+use gyrator_fmu::Fmu;
 use gyrator_system::{Port, Problem, SystemFile};
 
-use crate::numbers::short;
+use crate::numbers::{short, some};
 use crate::options::ResultOptions;
 
 /// Says that there is nothing to record.
@@ -97,6 +98,21 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
         let last = short(rest * step);
         format!("the last step is shortened to {last} s, to end at the stop time")
     })
+}
+
+/// Names the FMUs that have written among their unpacked files, where components have the same ones.
+pub(crate) fn shared_files(shared: &[(Fmu, Vec<String>)]) -> Vec<String> {
+    let note = |(fmu, components): &(Fmu, Vec<String>)| {
+        let files = fmu.changed_files().ok().filter(|files| !files.is_empty())?;
+        let name = fmu.path().file_name().unwrap_or_default().to_string_lossy();
+        Some(format!(
+            "{name} writes among its unpacked files ({}), which {} share in this process: they may read what another one has \
+             written; --isolate gives each its own",
+            some(&files),
+            some(components)
+        ))
+    };
+    shared.iter().filter_map(note).collect()
 }
 
 /// Copies of a library that evict each other from the caches.

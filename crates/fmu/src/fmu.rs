@@ -191,6 +191,39 @@ impl Fmu {
         }))
     }
 
+    /// The same FMU with libraries and unpacked files of its own: what an instance of the one does to its files leaves those of the other
+    /// alone. Files in a [cache](OpenOptions::cache), and libraries that were compiled, are shared.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn with_own_files(&self) -> Result<Self, OpenError> {
+        let inner = &*self.0;
+        if inner.unpacked.are_kept() || to_compile(&inner.options, &inner.peek).is_some() {
+            return Ok(self.with_own_libraries());
+        }
+        Self::open_with(&inner.path, &inner.options)
+    }
+
+    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
+    /// parts.
+    ///
+    /// # Errors
+    /// If the files cannot be looked at.
+    pub fn changed_files(&self) -> Result<Vec<String>, OpenError> {
+        self.0.unpacked.changed()
+    }
+
+    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them. To be called while
+    /// there is no instance. Returns the names of these files, with `/` between their parts.
+    ///
+    /// # Errors
+    /// If they cannot be put back.
+    pub fn restore_files(&self) -> Result<Vec<String>, OpenError> {
+        let (path, limits) = (&self.0.path, self.0.options.limits);
+        let open = || Archive::open(path, limits, &mut Vec::new());
+        self.0.unpacked.restore(open)
+    }
+
     /// Reads the description only; writes nothing to disk.
     ///
     /// # Errors

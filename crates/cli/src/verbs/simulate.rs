@@ -100,6 +100,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
 pub(super) fn not_opened(error: &OpenError) -> Failure {
     let (exit, help) = match error {
         OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
+        _ if error.is_shortage() => (Exit::NotLoaded, None),
         _ => (Exit::InvalidInput, None),
     };
     let failure = Failure::of(exit, &error);

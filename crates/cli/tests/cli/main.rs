@@ -53,6 +53,8 @@ mod sharing;
 mod single_fmu;
 mod ssp;
 mod study;
+#[cfg(target_os = "linux")]
+mod study_leftovers;
 mod study_parts;
 mod suggestions;
 mod texts;

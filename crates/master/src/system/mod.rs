@@ -20,7 +20,7 @@ mod unit_source;
 mod word;
 
 pub use crate::unused_inputs::UnusedInputs;
-pub use assemble::{FmuCache, copied_libraries, further_problems};
+pub use assemble::{FmuCache, copied_libraries, further_problems, shared_fmus};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
 pub(crate) use resolved::graph_and_steps;
