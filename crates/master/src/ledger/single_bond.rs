@@ -129,13 +129,11 @@ impl<F: Four, const AXES: usize> CopiesInTime<F, AXES> {
     /// Gives the bond what it needs for the next macro-step; `last` is the number of the last macro-step among the last ones.
     #[inline(always)]
     fn keep(self, bond: &mut BondAccount, last: usize) {
-        let number = |numbers: F| {
-            let numbers: Each = numbers.into();
-            numbers[last]
-        };
-        bond.output_power_before = number(self.output_power);
+        let output_power: Each = self.output_power.into();
+        bond.output_power_before = output_power[last];
         for (own, axis) in bond.last_changes.iter_mut().zip(self.axes) {
-            *own = axis.changes.map(number);
+            let changes: [Each; 2] = axis.changes.map(F::into);
+            *own = changes.map(|changes| changes[last]);
         }
     }
 }

@@ -1,5 +1,6 @@
-use super::{Channel, Corrector, InputCourse, LoopRecord, ReducedModel, SystemState};
+use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
 use crate::fault::Fault;
+use crate::graph::Graph;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
 
@@ -67,11 +68,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         // Keeps nothing from step to step.
         together: _,
     } = units;
-    saved.units.resize_with(members.len(), || None);
-    for (component, (member, kept)) in members.iter_mut().zip(&mut saved.units).enumerate() {
-        let result = member.slot.unit().save(kept.take());
-        *kept = Some(result.map_err(|cause| graph.fault(component, step, cause))?);
-    }
+    save_units(graph, members, &mut saved.units, step)?;
     saved.terminated = *terminated;
     let super::Courses {
         inputs,
@@ -118,6 +115,20 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.models.clone_from(&models.running);
     saved.channels.clone_from(&scenario.channels);
     saved.done = scenario.done.len();
+    Ok(())
+}
+
+fn save_units(
+    graph: &Graph,
+    members: &mut [Member],
+    saved: &mut Vec<Option<SavedState>>,
+    step: &Step,
+) -> Result<(), Fault> {
+    saved.resize_with(members.len(), || None);
+    for (component, (member, kept)) in members.iter_mut().zip(saved).enumerate() {
+        let result = member.slot.unit().save(kept.take());
+        *kept = Some(result.map_err(|cause| graph.fault(component, step, cause))?);
+    }
     Ok(())
 }
 
