@@ -38,6 +38,7 @@ pub mod screen;
 mod session;
 mod session_warnings;
 mod state_options;
+mod study_directories;
 mod study_journals;
 mod study_progress;
 mod study_summary;
@@ -68,6 +69,7 @@ pub fn main(packed_fmu: &[u8]) -> ExitCode {
 pub fn program(run: impl Fn() -> Exit + std::panic::RefUnwindSafe) -> ExitCode {
     signals::survive_file_size_limit();
     signals::hear_of_children();
+    gyrator_worker::raise_descriptor_limit();
     if let Err(error) = gyrator_worker::surroundings::remember() {
         screen::message(&format!(
             "warning: the working directory cannot be opened: {error}\n"

@@ -20,6 +20,7 @@ use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
 use gyrator_assess::{Checks, Judging, at_other_step};
+use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, SystemFile};
@@ -44,7 +45,7 @@ use crate::provenance::{Hashing, Provenance};
 use crate::recorder::{ResultFile, recorder};
 use crate::report_page;
 use crate::screen;
-use crate::session_warnings::{costly_copies, warning};
+use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
@@ -120,6 +121,8 @@ struct Running {
     timing: Option<Timing>,
     /// FMUs with copies of their library.
     copied: Vec<(PathBuf, usize)>,
+    /// FMUs that several components use.
+    shared: Vec<(Fmu, Vec<String>)>,
     stepping_since: Instant,
 }
 
@@ -131,6 +134,7 @@ impl Running {
         let advice = costly_copies(&self.copied, &report, self.clock.stepping);
         report.notes.extend(self.resumed.take());
         report.notes.extend(advice);
+        report.notes.extend(shared_files(&self.shared));
         report
     }
 }
@@ -165,6 +169,7 @@ impl Session<'_> {
         self.options.execution.isolate(&mut self.system)?;
         fmu_log::start(self.options.execution.log_level);
         self.warn_of_many_steps();
+        self.options.show.check()?;
         self.options
             .results
             .check(self.options.error_bars.wanted().is_some() || self.options.live.is_wanted())?;
@@ -418,6 +423,7 @@ impl Session<'_> {
             warned: 0,
             timing: None,
             copied: gyrator::system::copied_libraries(&system),
+            shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
         })
     }
@@ -486,6 +492,9 @@ impl Session<'_> {
     fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
             open_end: self.saves_state(),
+            is_only_run: self.options.error_bars.wanted().is_none(),
+            // A run that ends where it starts would free its units before they are read.
+            waits_at_stop_time: self.options.results.initialize_only,
             ..self.options.execution.run_options(interrupt)
         }
     }

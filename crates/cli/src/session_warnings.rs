@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use gyrator::system::UnusedInputs;
 use gyrator::{Report, Run, StopReason};
-use gyrator_system::{Problem, SystemFile};
+use gyrator_fmu::Fmu;
+use gyrator_system::{Port, Problem, SystemFile};
 
-use crate::numbers::short;
+use crate::numbers::{short, some};
 use crate::options::ResultOptions;
 
 /// Says that there is nothing to record.
@@ -29,6 +31,57 @@ pub(crate) fn no_outputs(
     })
 }
 
+/// Says how often rows are written if the interval is no multiple of the macro-step.
+pub(crate) fn rounded_interval(
+    run: &Run,
+    report: &Report,
+    interval: Option<f64>,
+) -> Option<String> {
+    let (interval, step) = (interval?, run.graph().macro_step());
+    let ratio = interval / step;
+    let whole = ratio.round().max(1.0);
+    let is_multiple = (ratio - whole).abs() <= 1e-9 * whole;
+    (report.step_control == "fixed" && !is_multiple).then(|| {
+        format!(
+            "--output-interval {interval} s is no multiple of the macro-step {step} s: rows are written every {} s",
+            short(whole * step)
+        )
+    })
+}
+
+/// Says which inputs nothing feeds, and which start values have no effect.
+pub(crate) fn unused_inputs(run: &Run) -> Vec<String> {
+    let UnusedInputs { unfed, replaced } = gyrator::run::unused_inputs(run);
+    let mut texts = Vec::new();
+    if !unfed.is_empty() {
+        let (inputs, keep) = match unfed.len() {
+            1 => ("an input", "it keeps the start value of its FMU"),
+            _ => ("inputs", "they keep the start values of their FMUs"),
+        };
+        texts.push(format!(
+            "nothing feeds {inputs}: {}; {keep}",
+            listed(&unfed)
+        ));
+    }
+    if !replaced.is_empty() {
+        let text = "start values of connected inputs have no effect: ";
+        texts.push(format!("{text}{}", listed(&replaced)));
+    }
+    texts
+}
+
+/// The first names of a list.
+fn listed(ports: &[Port]) -> String {
+    /// More do not fit into a line.
+    const SHOWN: usize = 3;
+    let names: Vec<String> = ports.iter().take(SHOWN).map(Port::to_string).collect();
+    let more = match ports.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more, which `gyrator inspect` lists"),
+    };
+    names.join(", ") + &more
+}
+
 /// Says that the last step was shorter than the others, for the run to end at its stop time.
 pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<String> {
     let experiment = &system.experiment;
@@ -38,13 +91,28 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
     let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
     let steps = (stop - start) / step;
     // The rest of a step, but for rounding.
-    let rounding = 1e-9 * steps.max(1.0);
+    let rounding = 1e-9 * steps.max(1.0) + f64::EPSILON * stop.abs() / step;
     let rest = steps.fract();
     let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;
     is_shortened.then(|| {
         let last = short(rest * step);
         format!("the last step is shortened to {last} s, to end at the stop time")
     })
+}
+
+/// Names the FMUs that have written among their unpacked files, where components have the same ones.
+pub(crate) fn shared_files(shared: &[(Fmu, Vec<String>)]) -> Vec<String> {
+    let note = |(fmu, components): &(Fmu, Vec<String>)| {
+        let files = fmu.changed_files().ok().filter(|files| !files.is_empty())?;
+        let name = fmu.path().file_name().unwrap_or_default().to_string_lossy();
+        Some(format!(
+            "{name} writes among its unpacked files ({}), which {} share in this process: they may read what another one has \
+             written; --isolate gives each its own",
+            some(&files),
+            some(components)
+        ))
+    };
+    shared.iter().filter_map(note).collect()
 }
 
 /// Copies of a library that evict each other from the caches.

@@ -10,7 +10,7 @@ use gyrator::learning::FeedForward;
 use gyrator::run::{Handover, keep_last_state, last_state, serialize};
 use gyrator::system::{Resumption, StateFile};
 use gyrator::{Report, Run, RunError, StartError, StopReason};
-use gyrator_record::write_whole;
+use gyrator_record::{is_same_time, write_whole};
 use gyrator_system::{Experiment, SystemFile};
 use gyrator_worker::surroundings;
 
@@ -306,7 +306,7 @@ fn not_written(path: &Path, error: &io::Error) -> Failure {
 
 /// Whether two times are one communication point, but for rounding.
 fn is_at(graph: &Graph, one: f64, other: f64) -> bool {
-    (one - other).abs() <= 1e-9 * graph.macro_step()
+    is_same_time(one, other, graph.macro_step())
 }
 
 /// Refuses a time that is not a communication point of the run, as far as that is known before its first step.
@@ -320,7 +320,10 @@ fn check_time(
     let stop = experiment.stop_time.as_ref().map(|stop| stop.value);
     let stop = stop.unwrap_or(f64::INFINITY);
     let step = run.graph().macro_step();
-    if time < begin - 1e-9 * step || time > stop + 1e-9 * step {
+    let is_an_end = [begin, stop]
+        .iter()
+        .any(|end| is_at(run.graph(), time, *end));
+    if !is_an_end && !(begin..=stop).contains(&time) {
         let text = format!("--at {time}: the run goes from {begin} s to {stop} s");
         return Err(Failure::usage(text));
     }

@@ -1,6 +1,7 @@
 //! An FMU: opened once, instantiated as often as needed.
 
 mod libraries;
+mod sharing;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,18 +12,19 @@ use std::time::Duration;
 use crate::archive::{Archive, Limits};
 use crate::compiling::{self, Compiler};
 use crate::description::{CoSimulation, ModelDescription};
+use crate::elf::Binary;
 use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library_file::UnpackedBinary;
-use crate::needs::{Binary, Loading, Needs};
+use crate::needs::{Loading, Needs};
 use crate::platform;
 use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
-pub(crate) use libraries::Idle;
 use libraries::Libraries;
-pub use libraries::LibraryUse;
+pub use libraries::{LibraryUse, loaded_copies};
+pub use sharing::{Sharing, claim_process, process_users};
 
 /// The library of the Java machine.
 const JAVA: &str = "libjvm.so";
@@ -63,6 +65,9 @@ pub struct InstanceOptions {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Whether the instance has a library of its own.
     pub library: LibraryUse,
+    /// Whether it is the only one of this process for as long as it lives: what it changes of the process, such as the
+    /// locale, is then left as it is.
+    pub is_alone: bool,
 }
 
 impl Default for InstanceOptions {
@@ -75,6 +80,7 @@ impl Default for InstanceOptions {
             pending_timeout: Duration::from_secs(60),
             interrupt: None,
             library: LibraryUse::Auto,
+            is_alone: false,
         }
     }
 }
@@ -185,6 +191,39 @@ impl Fmu {
         }))
     }
 
+    /// The same FMU with libraries and unpacked files of its own: what an instance of the one does to its files leaves those of the other
+    /// alone. Files in a [cache](OpenOptions::cache), and libraries that were compiled, are shared.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn with_own_files(&self) -> Result<Self, OpenError> {
+        let inner = &*self.0;
+        if inner.unpacked.are_kept() || to_compile(&inner.options, &inner.peek).is_some() {
+            return Ok(self.with_own_libraries());
+        }
+        Self::open_with(&inner.path, &inner.options)
+    }
+
+    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
+    /// parts.
+    ///
+    /// # Errors
+    /// If the files cannot be looked at.
+    pub fn changed_files(&self) -> Result<Vec<String>, OpenError> {
+        self.0.unpacked.changed()
+    }
+
+    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them. To be called while
+    /// there is no instance. Returns the names of these files, with `/` between their parts.
+    ///
+    /// # Errors
+    /// If they cannot be put back.
+    pub fn restore_files(&self) -> Result<Vec<String>, OpenError> {
+        let (path, limits) = (&self.0.path, self.0.options.limits);
+        let open = || Archive::open(path, limits, &mut Vec::new());
+        self.0.unpacked.restore(open)
+    }
+
     /// Reads the description only; writes nothing to disk.
     ///
     /// # Errors
@@ -271,22 +310,6 @@ impl Fmu {
         &self.0.options
     }
 
-    /// Whether there are libraries beside the FMU's own for this machine. An instance may use data
-    /// of theirs, which all instances in a process share: the system loads them once, by name.
-    #[must_use]
-    pub fn has_companions(&self) -> bool {
-        let Some(folder) = self.0.peek.own_platform() else {
-            return false;
-        };
-        let Ok(entries) = std::fs::read_dir(self.0.unpacked.binaries(folder)) else {
-            return false;
-        };
-        // `libgfortran.so.3` is one as well.
-        let part = format!(".{}", platform::ENDING);
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.filter(|name| name.contains(&part)).count() > 1
-    }
-
     /// Whether a library of the FMU uses a Python interpreter, of which a process has one for all
     /// instances of all FMUs.
     #[must_use]
@@ -305,10 +328,9 @@ impl Fmu {
 
     /// Makes an instance for co-simulation.
     ///
-    /// Instances have libraries of their own, so that they do not share global data: also an FMU that says
-    /// `canBeInstantiatedOnlyOncePerProcess` can have several. They share one, which is faster where there
-    /// are many, where that is [safe or wanted](LibraryUse). Copies are used again when their instance
-    /// has been freed, unless the FMU can be instantiated only once per process.
+    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](LibraryUse) for it:
+    /// instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    /// A copy serves one instance and stays loaded. What copies share nonetheless: [`sharing`](Self::sharing).
     ///
     /// # Errors
     /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
@@ -319,7 +341,6 @@ impl Fmu {
     ) -> Result<Instance, LoadError> {
         let inner = &*self.0;
         let model = model_name(&inner.peek.description);
-        let co_simulation = self.co_simulation(&model)?;
         if inner.fatal.load(Ordering::Acquire) {
             return Err(LoadError::AfterFatal { model });
         }
@@ -327,7 +348,8 @@ impl Fmu {
         let float_control = FloatControl::current();
         let guard = SlotGuard::new(instance_name);
         let loading = || self.library(&model, options.library, &mut warnings);
-        let (library, is_own) = guard.slot().during(Activity::LoadLibrary, loading)?;
+        let library = guard.slot().during(Activity::LoadLibrary, loading)?;
+        self.count_user();
         drop(guard);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
@@ -337,8 +359,8 @@ impl Fmu {
             fatal: Arc::clone(&inner.fatal),
             warnings,
             float_control,
-            idle: (is_own && !co_simulation.can_be_instantiated_only_once_per_process)
-                .then(|| Arc::clone(&inner.libraries.idle)),
+            keeps_thread: self.sharing().keeps_thread(),
+            known_change: Arc::clone(inner.unpacked.known_change()),
         };
         made.instantiate(instance_name, &resources, options, self.starts_java())
     }

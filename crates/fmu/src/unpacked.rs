@@ -10,8 +10,11 @@ use crate::archive::{Archive, Limits};
 use crate::compiling::Compiler;
 use crate::description::ModelDescription;
 use crate::error::OpenError;
+use crate::file_marks::FileMarks;
+use crate::fmu::Sharing;
 use crate::kept_files;
 use crate::process_directory::ProcessDirectory;
+use crate::surroundings::KnownChange;
 use crate::warning::Warning;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when it is no longer used.
@@ -22,10 +25,17 @@ pub(crate) struct Unpacked {
     /// Directory that belongs to this process alone.
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
+    /// What the files were at first; `None` where that could not be seen.
+    marks: Option<FileMarks>,
     copies: AtomicU64,
     are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
+    sharing: OnceLock<Sharing>,
+    known_change: Arc<KnownChange>,
 }
+
+/// The folder with the libraries of instances.
+const INSTANCES: &str = "instances";
 
 /// The files of an FMU that are written to disk.
 pub(crate) struct Contents {
@@ -94,13 +104,57 @@ impl Unpacked {
         };
         let files = kept.unwrap_or_else(|| own.path().to_owned());
         Ok(Self {
+            marks: FileMarks::of(&files, INSTANCES).ok(),
             files,
             own,
             _of_process: of_process,
             copies: AtomicU64::new(0),
             are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
+            sharing: OnceLock::new(),
+            known_change: Arc::default(),
         })
+    }
+
+    /// Whether later runs find the files again, and other ones have them now.
+    pub(crate) fn are_kept(&self) -> bool {
+        self.files != self.own.path()
+    }
+
+    /// What the files are now, with what they were when they were unpacked; `None` where that is not known.
+    fn now(&self) -> Result<Option<(&FileMarks, FileMarks)>, OpenError> {
+        let now = |before| {
+            let now = FileMarks::of(&self.files, INSTANCES).map_err(OpenError::io(&self.files))?;
+            Ok((before, now))
+        };
+        self.marks.as_ref().map(now).transpose()
+    }
+
+    /// The names of files that were changed, or written beside these, since they were unpacked.
+    pub(crate) fn changed(&self) -> Result<Vec<String>, OpenError> {
+        let now = self.now()?;
+        Ok(now.map_or_else(Vec::new, |(before, now)| before.changed(&now)))
+    }
+
+    /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens.
+    /// Returns the names of those that were changed.
+    pub(crate) fn restore(
+        &self,
+        open: impl FnOnce() -> Result<Archive, OpenError>,
+    ) -> Result<Vec<String>, OpenError> {
+        let Some((before, now)) = self.now()? else {
+            return Ok(Vec::new());
+        };
+        let changed = before.changed(&now);
+        if changed.is_empty() {
+            return Ok(changed);
+        }
+        let files = before.remove_changed(&now, &self.files);
+        let files = files.map_err(OpenError::io(&self.files))?;
+        if !files.is_empty() {
+            open()?.unpack_if(|name| files.iter().any(|file| file == name), &self.files)?;
+        }
+        Ok(changed)
     }
 
     /// `binaries/<platform>`.
@@ -120,7 +174,7 @@ impl Unpacked {
     /// A new directory for the library of one instance.
     pub(crate) fn private_directory(&self) -> std::io::Result<PathBuf> {
         let number = self.copies.fetch_add(1, Ordering::Relaxed);
-        let directory = self.own.path().join("instances").join(number.to_string());
+        let directory = self.own.path().join(INSTANCES).join(number.to_string());
         std::fs::create_dir_all(&directory)?;
         Ok(directory)
     }
@@ -134,6 +188,21 @@ impl Unpacked {
     /// The finding of `look`, which is called once.
     pub(crate) fn uses_python(&self, look: impl FnOnce() -> bool) -> bool {
         *self.uses_python.get_or_init(look)
+    }
+
+    /// The finding of `look`, which is called once, before a library is loaded.
+    pub(crate) fn sharing(&self, look: impl FnOnce() -> Sharing) -> &Sharing {
+        self.sharing.get_or_init(look)
+    }
+
+    /// What instances change of the process.
+    pub(crate) fn known_change(&self) -> &Arc<KnownChange> {
+        &self.known_change
+    }
+
+    /// The directory that stands for the root of the archive.
+    pub(crate) fn files(&self) -> &Path {
+        &self.files
     }
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).

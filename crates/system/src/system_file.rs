@@ -23,14 +23,74 @@ pub struct SystemFile {
     pub interface_models: Vec<InterfaceModel>,
     /// Machines that host components.
     pub hosts: Vec<RemoteHost>,
+    /// Signals of the system itself: the connectors of the outermost system of an SSP.
+    pub outer_signals: Vec<OuterSignal>,
     /// Files of the system that were unpacked from an archive.
     pub unpacked: Unpacked,
+}
+
+/// A signal of a system, by a name of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterSignal {
+    /// The name.
+    pub name: Spanned<String>,
+    /// Unit of its values.
+    pub unit: Option<String>,
+    /// Whether it feeds its ends; else its only end is the output that it shows.
+    pub is_input: bool,
+    /// Variables of components.
+    pub ends: Vec<OuterEnd>,
+}
+
+/// A variable that an outer signal stands for. The receiver of the two has factor · value + offset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterEnd {
+    /// The variable.
+    pub port: Port,
+    /// Factor of the value.
+    pub factor: f64,
+    /// Added after the factor, in the unit of the receiver.
+    pub offset: f64,
+}
+
+impl OuterEnd {
+    /// The value of the receiver, with every bit of a value that is not converted.
+    #[must_use]
+    pub fn convert(&self, value: f64) -> f64 {
+        if (self.factor, self.offset) == (1.0, 0.0) {
+            return value;
+        }
+        self.factor * value + self.offset
+    }
 }
 
 /// Keeps files that were unpacked from the archive of a system, as long as a copy of the system is
 /// in use, with the folder that they lie in.
 #[derive(Clone, Default)]
 pub struct Unpacked(pub(crate) Option<(PathBuf, Arc<dyn Any + Send + Sync>)>);
+
+/// The tolerance of solvers within FMUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// All FMUs get this one, relative.
+    Relative(f64),
+    /// No FMU gets one, whatever its default experiment has: the word [`NONE`](Self::NONE).
+    Off,
+}
+
+impl Tolerance {
+    /// The word for [`Off`](Self::Off) in files and on the command line.
+    pub const NONE: &'static str = "none";
+
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn relative(self) -> Option<f64> {
+        match self {
+            Self::Relative(number) => Some(number),
+            Self::Off => None,
+        }
+    }
+}
 
 /// The table `[experiment]`. `None` means that the file does not say.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,8 +101,8 @@ pub struct Experiment {
     pub stop_time: Option<Spanned<f64>>,
     /// Macro-step H, s.
     pub step_size: Option<Spanned<f64>>,
-    /// Relative tolerance that is passed to the units.
-    pub tolerance: Option<Spanned<f64>>,
+    /// Tolerance that the units are given; where the file does not say, each FMU gets the one of its default experiment.
+    pub tolerance: Option<Spanned<Tolerance>>,
     /// Word of the method registry, with parameters.
     pub method: Option<Choice>,
     /// Exchange of outputs with direct feed-through: `auto`, `stale`, `fresh` or `compensated`.

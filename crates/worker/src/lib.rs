@@ -46,6 +46,7 @@ pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;
 pub use leaving::{program_ends, report_exit_of_fmus};
+pub use process::raise_descriptor_limit;
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
 pub use supervisor::{GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerEnd, WorkerOutcome};
 pub use worker::{Worker, end_if_worker, hook};

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
-use gyrator_system::{Component, Experiment, Spanned, SystemFile};
+use gyrator_system::{Component, Experiment, Spanned, SystemFile, Tolerance};
 use gyrator_worker::Worker;
 
 use crate::companions::Companion;
@@ -100,6 +100,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
 pub(super) fn not_opened(error: &OpenError) -> Failure {
     let (exit, help) = match error {
         OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
+        _ if error.is_shortage() => (Exit::NotLoaded, None),
         _ => (Exit::InvalidInput, None),
     };
     let failure = Failure::of(exit, &error);
@@ -121,7 +122,9 @@ fn default_experiment(of_fmu: DefaultExperiment) -> Experiment {
         start_time: placed(of_fmu.start_time),
         stop_time: placed(of_fmu.stop_time),
         step_size: placed(of_fmu.step_size),
-        tolerance: placed(of_fmu.tolerance),
+        tolerance: of_fmu
+            .usable_tolerance()
+            .map(|tolerance| Spanned::unplaced(Tolerance::Relative(tolerance))),
         ..Experiment::default()
     }
 }

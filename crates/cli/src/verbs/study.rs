@@ -1,5 +1,6 @@
 //! `gyrator study`: thousands of runs of one system.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -9,7 +10,7 @@ use clap::{Args, Subcommand};
 use gyrator::system::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Options as RunOptions, RunsInProgress, Shard, Study,
-    StudyError, StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge,
+    StudyError, StudyFile, Summary, TableError, Tally, Writer, check_ending, csv_line, merge,
     run as run_study, spreads, write_table,
 };
 use gyrator_system::toml_file::{self, Setting};
@@ -28,10 +29,11 @@ use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
+use crate::study_directories::StudyDirectories;
 use crate::study_journals::{self, journal_of};
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes, spread_table, without_runs};
-use crate::study_supervision::{Job, Plan};
+use crate::study_supervision::{Handover, Job, Plan, Wear};
 use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
@@ -81,6 +83,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
+    /// Most memory that the process of the runs may use, with those of isolated components. A run that exceeds it by itself is
+    /// a row `crashed` [Linux]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(allow_negative_numbers = true)]
+    memory_limit: Option<u64>,
+    /// Keep the files that FMUs write to the working directory: each run has its own, TABLE.runs/ROW
+    #[arg(long)]
+    keep_run_directories: bool,
     #[command(flatten)]
     hosts: HostOptions,
     #[command(flatten)]
@@ -122,6 +132,13 @@ enum Verb {
         #[arg(long)]
         allow_missing: bool,
     },
+}
+
+impl Options {
+    /// Most memory that the process of the runs may use, bytes.
+    fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit.map(|limit| limit << 20)
+    }
 }
 
 /// Runs a study, lists its cases or joins its parts.
@@ -243,6 +260,7 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
             live: &options.live,
             journal: &journal,
             timeout: time_limit(options.timeout),
+            memory_limit: options.memory_limit(),
         };
         if let Some(outcome) = plan.carry_out() {
             return outcome;
@@ -259,6 +277,7 @@ fn make(
     options: &Options,
 ) -> Result<Exit, Failure> {
     fmu_log::start(options.log_level);
+    options.show.check()?;
     let begin = Instant::now();
     let cache = FmuCache::new(options.fmus.open_options());
     let file = read(path, options)?;
@@ -279,61 +298,133 @@ fn make(
     }
     let interrupt = Interrupt::listen();
     let _page = page(path, journal_path, options, &interrupt)?;
-    let progress = StudyProgress::start(options.show.progress(), journal.done().len());
+    let progress = StudyProgress::start(options.show.progress(), journal.done().len(), job.seconds);
+    let threads = threads(&job, options);
+    let directories = directories(output, options, threads, std::mem::take(&mut job.told))?;
+    let components = study.components().len();
+    let wear = Wear::new(threads.get(), components, options.memory_limit());
+    let is_worn = || wear.is_worn();
     let run_options = RunOptions {
         part: options.shard,
-        threads: match (job.only, options.worker_threads) {
-            (Some(_), _) => NonZeroUsize::MIN,
-            (None, threads) => threads.unwrap_or_else(cores),
-        },
+        threads,
         interrupt: interrupt.requested(),
         pending_timeout: time_limit(options.timeout),
         isolated,
         lost: &job.lost,
         only: job.only,
         in_progress: in_progress.as_ref(),
+        is_worn: in_progress.is_some().then_some(&is_worn),
+        trusted: &job.trust.believed,
+        surroundings: &directories,
         maker: &|system| {
             let timeout = time_limit(options.timeout);
             let inner = hosts::isolation(timeout).interpreters_apart();
             Box::new(hosts::units(system, &options.hosts, timeout, None, inner))
         },
     };
-    let summary = run_study(&study, &run_options, &journal, &|state| {
+    let mut summary = run_study(&study, &run_options, &journal, &|state| {
         progress.show(state);
     })?;
     drop(progress);
     drop(journal);
     let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
-    if job.only.is_some() && !was_interrupted {
+    let is_complete = summary.done == summary.total;
+    summary.extra_runs += job.extra_runs;
+    if let Some(worker) = Worker::current()
+        && !was_interrupted
+        && (job.only.is_some() || !is_complete)
+    {
+        let handover = Handover {
+            new: summary.new,
+            extra_runs: summary.extra_runs,
+            failed: summary.failed,
+            told: directories.told(),
+        };
+        handover.write(worker.for_parent())?;
         return Ok(Exit::Success);
     }
-    let is_complete = summary.done == summary.total;
-    let mut spread = Vec::new();
-    if is_complete {
-        surroundings::in_own(|| {
-            let (header, rows) = merge(&[journal_path.to_owned()], true)?;
-            spread = spreads(&header.columns, &rows);
-            write_table(output, &header.columns, &rows)
-        })?;
+    let made = Made {
+        summary,
+        earlier: job.earlier,
+        seconds: job.seconds + begin.elapsed().as_secs_f64(),
+        accepts_divergence,
+        was_interrupted,
+    };
+    made.conclude(path, output, journal_path, options)
+}
+
+/// How many runs are made at the same time.
+fn threads(job: &Job, options: &Options) -> NonZeroUsize {
+    match (job.only, options.worker_threads) {
+        (Some(_), _) => NonZeroUsize::MIN,
+        (None, threads) => threads.unwrap_or_else(cores),
     }
-    let seconds = job.seconds + begin.elapsed().as_secs_f64();
-    let table = is_complete.then_some(output);
-    let outcome = StudySummary::new(path, &summary, job.earlier, table, &spread, seconds);
-    if let Some(file) = &options.summary {
-        write_summary(file, &outcome)?;
+}
+
+/// A study whose last runs this process has made.
+struct Made {
+    summary: Summary,
+    /// Rows that were there before.
+    earlier: usize,
+    /// How long it took, s.
+    seconds: f64,
+    accepts_divergence: bool,
+    was_interrupted: bool,
+}
+
+impl Made {
+    /// Writes the table if all rows are there, and says how the runs ended.
+    fn conclude(
+        &self,
+        path: &Path,
+        output: &Path,
+        journal: &Path,
+        options: &Options,
+    ) -> Result<Exit, Failure> {
+        let summary = &self.summary;
+        let is_complete = summary.done == summary.total;
+        let mut spread = Vec::new();
+        if is_complete {
+            surroundings::in_own(|| {
+                let (header, rows) = merge(&[journal.to_owned()], true)?;
+                spread = spreads(&header.columns, &rows);
+                write_table(output, &header.columns, &rows)
+            })?;
+        }
+        let table = is_complete.then_some(output);
+        let outcome = StudySummary::new(path, summary, self.earlier, table, &spread, self.seconds);
+        if let Some(file) = &options.summary {
+            write_summary(file, &outcome)?;
+        }
+        if options.show.has_closing_lines() {
+            screen::print(&outcome.for_people())?;
+        }
+        match is_complete {
+            false if self.was_interrupted => Ok(Exit::Interrupted),
+            false => Ok(Exit::Failed),
+            true => match without_runs(&summary.tally, summary.total) {
+                Some(failure) => Err(failure),
+                None if self.accepts_divergence => Ok(Exit::Success),
+                None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+            },
+        }
     }
-    if options.show.has_closing_lines() {
-        screen::print(&outcome.for_people())?;
-    }
-    match is_complete {
-        false if was_interrupted => Ok(Exit::Interrupted),
-        false => Ok(Exit::Failed),
-        true => match without_runs(&summary.tally, summary.total) {
-            Some(failure) => Err(failure),
-            None if accepts_divergence => Ok(Exit::Success),
-            None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
-        },
-    }
+}
+
+/// The working directories of the runs, of which there are so many at the same time.
+fn directories(
+    table: &Path,
+    options: &Options,
+    threads: NonZeroUsize,
+    told: BTreeSet<String>,
+) -> Result<StudyDirectories, Failure> {
+    let kept = options.keep_run_directories.then(|| {
+        let mut name = table.as_os_str().to_owned();
+        name.push(".runs");
+        std::path::absolute(name)
+    });
+    let is_alone = threads == NonZeroUsize::MIN;
+    Ok(StudyDirectories::new(kept.transpose()?, is_alone, told))
 }
 
 /// The page of a study, where this process has no parent that serves it.
@@ -389,7 +480,7 @@ impl From<StudyError> for Failure {
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
-                .help("finished rows are kept; the same command goes on, once the host is there"),
+                .help("finished rows are kept; the same command goes on once the cause is gone"),
             StudyError::Threads(..) | StudyError::InProgress(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)

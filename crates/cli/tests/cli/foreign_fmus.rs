@@ -11,7 +11,7 @@ use zip::write::SimpleFileOptions;
 use crate::bench::{Bench, ProgramOutcome};
 use crate::validation::{DESCRIPTION, PLATFORM, build, compile};
 
-fn archive(bench: &Bench, name: &str, description: &str, files: &[(&str, &[u8])]) {
+pub(crate) fn archive(bench: &Bench, name: &str, description: &str, files: &[(&str, &[u8])]) {
     let mut zip = ZipWriter::new(std::fs::File::create(bench.path(name)).unwrap());
     let description = ("modelDescription.xml", description.as_bytes());
     for (name, content) in std::iter::once(&description).chain(files) {

@@ -49,9 +49,12 @@ mod results;
 mod rodriguez;
 mod saved_states;
 mod scenarios;
+mod sharing;
 mod single_fmu;
 mod ssp;
 mod study;
+#[cfg(target_os = "linux")]
+mod study_leftovers;
 mod study_parts;
 mod suggestions;
 mod texts;

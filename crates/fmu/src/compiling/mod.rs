@@ -14,10 +14,10 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
 use crate::description::CoSimulation;
+use crate::elf::Binary;
 use crate::leftovers::OwnDirectory;
 use crate::library::REQUIRED_FUNCTIONS;
 use crate::limited_command;
-use crate::needs::Binary;
 use crate::platform;
 use sources::Sources;
 

@@ -7,6 +7,5 @@ mod building;
 mod calls;
 mod compiling;
 mod descriptions;
-mod in_turn;
 mod loading;
 mod logging;

@@ -24,6 +24,7 @@ use gyrator_system::{Component, Problem, SystemFile, Value};
 
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind, ParameterKind, look_up};
+use crate::time::rounding;
 use crate::unit::Unit;
 use unit::BlockUnit;
 
@@ -196,9 +197,11 @@ pub(crate) fn leads_out(path: &Path) -> bool {
 
 /// Whether an instant has come; a time that misses it by rounding has reached it.
 pub(crate) fn reached(time: f64, instant: f64) -> bool {
-    // Sums and products of a few doubles are off by far less, and steps are far longer.
+    // Sums and products of doubles are off by less, as part of the time up to 1000 s; later, steps may be so short.
     const ROUNDING: f64 = 1e-12;
-    time >= instant - ROUNDING * instant.abs().max(time.abs())
+    const EARLY: f64 = 1e3;
+    let latest = instant.abs().max(time.abs());
+    time >= instant - ROUNDING * latest.min(EARLY) - 2.0 * rounding(latest)
 }
 
 #[cfg(test)]

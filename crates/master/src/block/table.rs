@@ -115,7 +115,14 @@ impl Block for Table {
         let (first, last) = (self.time[0], self.time[self.time.len() - 1]);
         let is_outside = !reached(time, first) || !reached(last, time);
         let time = match self.outside {
-            Outside::Repeat if is_outside => first + (time - first).rem_euclid(last - first),
+            Outside::Repeat if is_outside => {
+                let period = last - first;
+                let begin = first + ((time - first) / period).round() * period;
+                match reached(time, begin) && reached(begin, time) {
+                    true => first,
+                    false => first + (time - first).rem_euclid(period),
+                }
+            }
             Outside::Refuse if is_outside => {
                 return Err(format!("the table has rows from t = {first} s to {last} s"));
             }

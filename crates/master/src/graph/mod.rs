@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use gyrator_system::OuterSignal;
+
 use crate::correction::Correction;
 use crate::decision::Decision;
 use crate::exchange_mode::Exchange;
@@ -41,6 +43,8 @@ pub struct Graph {
     pub(crate) macro_step: f64,
     /// Choices that were made of the description alone.
     pub(crate) decisions: Vec<Decision>,
+    /// Signals of the system itself, which stand for variables of components.
+    pub outer_signals: Vec<OuterSignal>,
 }
 
 /// A unit in the system.
@@ -56,6 +60,8 @@ pub(crate) struct Component {
     /// Start values by index of the variable.
     pub(crate) start_values: Vec<(usize, Value)>,
     pub(crate) propagate_initial_inputs: bool,
+    /// Relative tolerance that its unit gets.
+    pub(crate) tolerance: Option<f64>,
 }
 
 /// A connected real input.
@@ -303,6 +309,17 @@ impl Graph {
         match wire.source {
             SignalSource::Real(output) => self.outputs[output].component,
             SignalSource::Discrete(signal) => self.signals[signal].component,
+        }
+    }
+
+    /// The name of the output that feeds a wire.
+    pub(crate) fn source_name(&self, wire: &SignalWire) -> String {
+        match wire.source {
+            SignalSource::Real(output) => self.output_name(output),
+            SignalSource::Discrete(signal) => {
+                let signal = &self.signals[signal];
+                self.variable_name(signal.component, signal.variable)
+            }
         }
     }
 

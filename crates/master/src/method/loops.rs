@@ -3,7 +3,7 @@
 
 use super::serial::{self, Held, Lines, LookAhead, Order, Turn};
 use crate::graph::Graph;
-use crate::plan::{Draft, Effect, Instant, Store};
+use crate::plan::{Draft, Effect, Instant, Phase, Store};
 
 /// Writes the plan: each loop of components by `add_loop`, which gets them in their order. Components of loops that cannot
 /// make a macro-step again are refused.
@@ -32,10 +32,22 @@ pub(super) fn plan(
     let order = groups.iter().flat_map(|group| group.members.clone());
     let mut turns = serial::turns(graph, &order.collect::<Vec<_>>()).into_iter();
     draft.head();
-    for group in groups {
+    for mut group in groups {
         let members: Vec<Turn> = turns.by_ref().take(group.members.len()).collect();
         if group.is_loop {
+            let inside = |wire: &usize| {
+                let sender = graph.source_component(&graph.signal_wires[*wire]);
+                group.members.contains(&sender)
+            };
+            // Other values than Reals are not estimated: within the loop they are those at the start of the step.
+            for turn in &members {
+                let mut wires = turn.led_wires.clone();
+                wires.retain(|wire| !inside(wire));
+                draft.lead_wires(&wires);
+            }
             add_loop(draft, members);
+            group.members.sort_unstable();
+            draft.read_signals_ahead(&group.members, Phase::End);
         } else {
             for turn in members {
                 serial::add(draft, turn, |turn| Lines::new(turn, held));

@@ -15,6 +15,7 @@ pub struct Draft<'a> {
     graph: &'a Graph,
     operations: Vec<Operation>,
     stages: Vec<Box<dyn Stage>>,
+    led_wires: Vec<usize>,
     refused: Vec<String>,
 }
 
@@ -24,6 +25,7 @@ impl<'a> Draft<'a> {
             graph,
             operations: Vec::new(),
             stages: Vec::new(),
+            led_wires: Vec::new(),
             refused: Vec::new(),
         }
     }
@@ -116,6 +118,18 @@ impl<'a> Draft<'a> {
         self.add(Operation::Read(selection(components, phase), store));
     }
 
+    /// Has these wires pass on the value that their source has ahead of its time, once
+    /// [`read_signals_ahead`](Self::read_signals_ahead) has read it.
+    pub(crate) fn lead_wires(&mut self, wires: &[usize]) {
+        self.led_wires.extend_from_slice(wires);
+    }
+
+    /// Reads the outputs that are not real of the components that are due in `phase`, as far as
+    /// [led wires](Self::lead_wires) pass them on.
+    pub(crate) fn read_signals_ahead(&mut self, components: &[usize], phase: Phase) {
+        self.add(Operation::ReadSignalsAhead(selection(components, phase)));
+    }
+
     /// Publishes the outputs that were read ahead, of all components whose communication step ends.
     pub fn show(&mut self) {
         let all = self.components();
@@ -186,6 +200,7 @@ impl<'a> Draft<'a> {
         StepPlan {
             operations: self.operations,
             stages: self.stages,
+            led_wires: self.led_wires,
             declared: Vec::new(),
         }
     }

@@ -1,5 +1,7 @@
 //! The report of a run, made from its parts.
 
+use gyrator_record::is_same_time;
+
 use super::judgement::Judgement;
 use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
@@ -14,11 +16,8 @@ use crate::report::{
     InterfaceModelReport, Report, StopReason,
 };
 use crate::state::{DoneAction, Member, Phase, StepResponse};
-use crate::unit::StepOutcome;
+use crate::unit::{ProcessChange, StepOutcome};
 use crate::verdict::Verdict;
-
-/// Times that differ by less, relative to them, differ by rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -121,6 +120,7 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let failure = dispatch.and_then(Dispatch::failure);
     notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
+    notes.extend(process_changes(run));
     notes.extend(own_ends(run));
     notes.extend(actions_to_come(run));
     for index in 0..run.state.graph.bonds.len() {
@@ -144,6 +144,26 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     notes
 }
 
+/// Names the units that have changed what the whole process has.
+fn process_changes(run: &Run) -> Vec<String> {
+    let one = |change: &ProcessChange| {
+        let end = match change.is_put_back {
+            true => ", which was put back",
+            false => "",
+        };
+        format!("{} has changed {}{end}", change.call, change.what)
+    };
+    let changes = run.process_changes().into_iter();
+    let note = |(component, changes): (String, Vec<ProcessChange>)| {
+        let list: Vec<String> = changes.iter().map(one).collect();
+        format!(
+            "`{component}`: {}: all components of a process share it",
+            list.join("; ")
+        )
+    };
+    changes.map(note).collect()
+}
+
 /// Names each unit that has ended the simulation, with its time; one that did so within the last macro-step has no values
 /// of the end of it.
 fn own_ends(run: &Run) -> Vec<String> {
@@ -156,7 +176,7 @@ fn own_ends(run: &Run) -> Vec<String> {
         };
         let last = run.time();
         let name = &component.name;
-        let values = match last - time > ROUNDING * last.abs().max(1.0) {
+        let values = match time < last && !is_same_time(time, last, run.state.graph.macro_step) {
             true => format!("; its values at t = {last} s are those of that time"),
             false => String::new(),
         };

@@ -15,6 +15,7 @@ pub(crate) struct Saved {
     reals: Vec<f64>,
     ahead: Vec<f64>,
     discrete: Vec<Value>,
+    discrete_ahead: Vec<Value>,
     stale_errors: Vec<f64>,
     exchanged: Vec<f64>,
     start_changes: Vec<f64>,
@@ -92,6 +93,9 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         reals,
         ahead,
         discrete,
+        discrete_ahead,
+        is_read_ahead: _,
+        is_led: _,
         stale_errors,
         exchanged,
         start_changes,
@@ -102,6 +106,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.reals.clone_from(reals);
     saved.ahead.clone_from(ahead);
     saved.discrete.clone_from(discrete);
+    saved.discrete_ahead.clone_from(discrete_ahead);
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
     saved.start_changes.clone_from(start_changes);
@@ -133,6 +138,10 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.reals.clone_from(&saved.reals);
     state.signals.ahead.clone_from(&saved.ahead);
     state.signals.discrete.clone_from(&saved.discrete);
+    state
+        .signals
+        .discrete_ahead
+        .clone_from(&saved.discrete_ahead);
     state.signals.stale_errors.clone_from(&saved.stale_errors);
     state.signals.exchanged.clone_from(&saved.exchanged);
     state.signals.start_changes.clone_from(&saved.start_changes);

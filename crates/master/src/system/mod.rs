@@ -1,5 +1,6 @@
 //! A described system with its units, ready to be started.
 
+mod apart;
 mod assemble;
 mod feasibility;
 mod patterns;
@@ -14,14 +15,16 @@ mod starting;
 mod state_file;
 mod suggested_bonds;
 mod suggested_connections;
+mod ties;
 mod unit_source;
 mod word;
 
-pub use assemble::{FmuCache, copied_libraries, further_problems};
+pub use crate::unused_inputs::UnusedInputs;
+pub use assemble::{FmuCache, copied_libraries, further_problems, shared_fmus};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
 pub(crate) use resolved::graph_and_steps;
-pub use resolved::{check_scenario, resolved_graph};
+pub use resolved::{resolved_graph, unused_inputs};
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};
@@ -31,7 +34,9 @@ pub use word::Word;
 
 use std::path::{Path, PathBuf};
 
-use gyrator_system::{Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile};
+use gyrator_system::{
+    Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile, Tolerance,
+};
 
 use crate::feed_forward::FeedForward;
 use crate::registries::Registries;
@@ -104,6 +109,12 @@ impl System {
     /// Sets the stop time, s; `None`, the default, is a run without an end.
     pub fn stop_time(&mut self, seconds: impl Into<Option<f64>>) -> &mut Self {
         self.file.experiment.stop_time = seconds.into().and_then(unplaced);
+        self
+    }
+
+    /// Gives all FMUs this tolerance, or none; unless it is set, each gets the one of its default experiment.
+    pub fn tolerance(&mut self, tolerance: Tolerance) -> &mut Self {
+        self.file.experiment.tolerance = unplaced(tolerance);
         self
     }
 

@@ -18,7 +18,7 @@ pub(crate) use fmu_unit::describe;
 pub use linear_unit::{LinearUnit, ShapeError};
 pub use physical_unit::PhysicalUnit;
 pub(crate) use physical_unit::{Conversion, Quantity};
-pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
+pub use unit_maker::{InProcess, Made, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
 
 /// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.
@@ -236,6 +236,8 @@ pub struct UnitDescription {
     pub initial_feedthrough: Feedthrough,
     /// Its optional capabilities.
     pub capabilities: Capabilities,
+    /// Relative tolerance that it gets if the experiment names none.
+    pub default_tolerance: Option<f64>,
     /// A Boolean parameter that, started as true, withdraws the promise of fresh outputs.
     pub fresh_outputs_unless: Option<usize>,
     by_name: BTreeMap<String, usize>,
@@ -258,6 +260,7 @@ impl UnitDescription {
             initial_feedthrough: feedthrough.clone(),
             feedthrough,
             capabilities,
+            default_tolerance: None,
             fresh_outputs_unless: None,
             by_name,
         }
@@ -302,6 +305,28 @@ pub enum StepOutcome {
     Done,
     /// The unit ends the simulation at this time, s, on its own wish (C-39).
     Terminated(f64),
+}
+
+/// What ties a unit to its thread, and what it has changed of its process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessTies {
+    /// It has to be called by the thread that made it.
+    pub keeps_thread: bool,
+    /// What calls have changed, such as the locale.
+    pub changes: Vec<ProcessChange>,
+}
+
+/// A change of the process by a call of a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessChange {
+    /// The call.
+    pub call: &'static str,
+    /// In words, such as `the locale (C → de_DE.UTF-8)`.
+    pub what: String,
+    /// Whether results may depend on it.
+    pub reaches_results: bool,
+    /// Whether it was put back.
+    pub is_put_back: bool,
 }
 
 /// The state of a unit at a communication point, as the unit keeps it.
@@ -517,6 +542,11 @@ pub trait Unit: Send {
     /// Warnings that calls have returned so far.
     fn warnings(&self) -> u64 {
         0
+    }
+
+    /// What ties the unit to its thread, and what it has changed of its process. By default nothing.
+    fn process_ties(&self) -> ProcessTies {
+        ProcessTies::default()
     }
 
     /// The run has ended well. Not called after an error.

@@ -1,5 +1,7 @@
 //! V-38 to V-50: the FMU as it runs.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator_fmu::memory::resident_bytes;
@@ -136,7 +138,7 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
     };
     match trial
         .open_other(&path)?
-        .instantiate("stranger", &InstanceOptions::default())
+        .instantiate("stranger", &Trial::options())
     {
         Ok(_) => trial.find("an instance was made although the GUID was wrong"),
         Err(LoadError::Instantiate { .. }) => {}
@@ -146,9 +148,7 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
 }
 
 fn version_is_right(trial: &mut Trial) -> Result<(), Stop> {
-    let instance = trial
-        .open()?
-        .instantiate("version", &InstanceOptions::default())?;
+    let instance = trial.open()?.instantiate("version", &Trial::options())?;
     let of_version = instance.load_warnings().iter().filter(|warning| {
         ["fmi2GetVersion", "fmi2GetTypesPlatform"]
             .iter()
@@ -164,7 +164,7 @@ fn logger_is_called_right(trial: &mut Trial) -> Result<(), Stop> {
     let fmu = trial.open()?;
     let options = InstanceOptions {
         logging_on: true,
-        ..InstanceOptions::default()
+        ..Trial::options()
     };
     let mut instance = Trial::initializing(&fmu, "the logger's", &options)?;
     instance.exit_initialization_mode()?;
@@ -410,7 +410,7 @@ fn dependencies_are_true(trial: &mut Trial) -> Result<(), Stop> {
     if references.is_empty() {
         return Ok(());
     }
-    let options = InstanceOptions::default();
+    let options = Trial::options();
     let mut instance = Trial::initializing(&fmu, "dependencies", &options)?;
     let mut before = vec![0.0; references.len()];
     let mut after = before.clone();
@@ -490,18 +490,30 @@ fn surroundings_are_kept(trial: &mut Trial) -> Result<(), Stop> {
             "calls change the floating-point control words",
         );
     }
+    let mut written = names_in(&trial.scratch)?;
     instance.terminate()?;
     drop(instance);
     let folder = std::env::current_dir()?;
     if folder != trial.scratch.canonicalize()? {
         trial.find("the working directory is another one after the run");
     }
-    for entry in std::fs::read_dir(&trial.scratch)? {
-        let name = entry?.file_name();
+    written.extend(names_in(&trial.scratch)?);
+    for name in written {
         trial.find(format!(
-            "it leaves {} in the working directory",
-            name.display()
+            "it writes {name} to the working directory, which instances of a run share"
+        ));
+    }
+    for name in fmu.restore_files()? {
+        trial.find(format!(
+            "it writes {name} among its unpacked files, which instances of a run share"
         ));
     }
     Ok(())
+}
+
+fn names_in(folder: &Path) -> std::io::Result<BTreeSet<String>> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        Ok(entry?.file_name().to_string_lossy().into_owned())
+    };
+    std::fs::read_dir(folder)?.map(name).collect()
 }
