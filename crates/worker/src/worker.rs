@@ -261,6 +261,7 @@ fn read_job(mut file: File) -> io::Result<Vec<u8>> {
 fn note_panics(board: Board) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        board.panicked(None);
         usual(panic);
         board.panicked(address_space::met_limit());
     }));

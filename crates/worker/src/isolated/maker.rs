@@ -77,7 +77,8 @@ impl Isolation {
         self
     }
 
-    /// Gives each component of an FMU a process of its own, whatever it says.
+    /// Gives each component of an FMU a process of its own, whatever it says, in the working directory of this one: for a run beside
+    /// another one of the same system.
     #[must_use]
     pub const fn all_apart(mut self) -> Self {
         self.all_apart = true;
@@ -105,7 +106,8 @@ impl Isolation {
     /// same names.
     fn directory(&self, name: &str) -> Option<WorkingDirectory> {
         let of_run = std::env::current_dir().ok()?;
-        Some(match self.with_others.contains(name) {
+        // A run beside another one neither makes nor removes the folders of that.
+        Some(match !self.all_apart && self.with_others.contains(name) {
             true => WorkingDirectory::Own(of_run.join(name.replace('/', "_"))),
             false => WorkingDirectory::OfRun(of_run),
         })
