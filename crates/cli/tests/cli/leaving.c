@@ -20,7 +20,7 @@ enum {
     DESCRIPTORS, /* keeps 30 files open, and does not begin without */
     KEYS, /* keeps 30 thread-local keys, and does not begin without */
     FEW_KEYS, /* keeps 8 thread-local keys, and gives a wrong y without */
-    MEMORY, /* keeps 8 MB */
+    MEMORY, /* keeps 8 MB, and waits for ever with as many MB as k if that is more than 100 */
 };
 
 typedef struct {
@@ -76,6 +76,10 @@ int fmi2SetDebugLogging(slave_t *s, int on, size_t n, const char **categories) {
 int fmi2SetupExperiment(slave_t *s, int d, double t, double start, int e, double stop) { return 0; }
 int fmi2EnterInitializationMode(slave_t *s) { return 0; }
 int fmi2ExitInitializationMode(slave_t *s) {
+    if (LEAVES == MEMORY && s->k > 100) {
+        memset(malloc((size_t)s->k << 20), 1, (size_t)s->k << 20);
+        pause();
+    }
     if (LEAVES == WORKING_FILE || LEAVES == RESOURCE_FILE) write_number(s->path, s->k);
     return 0;
 }

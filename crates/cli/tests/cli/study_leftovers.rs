@@ -309,6 +309,30 @@ fn runs_may_open_as_many_files_as_the_hard_limit_allows() {
     }
 }
 
+/// A run that needs more memory than the limit by itself is a row; the others are made.
+#[test]
+fn a_run_above_the_limit_of_memory_is_a_row() {
+    let bench = Bench::new();
+    leaving(&bench, "MEMORY", "");
+    study(&bench, [1, 600, 3, 4].into_iter());
+    let outcome = made(
+        &bench,
+        1024,
+        &["--memory-limit", "400", "--worker-threads", "2"],
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    for (k, reason, y) in rows(&bench) {
+        let expected = if k > 100.0 {
+            ("crashed", None)
+        } else {
+            ("stop-time", Some(k))
+        };
+        assert_eq!((reason.as_str(), y), expected, "{k}");
+    }
+    let table = bench.read("study.csv");
+    assert!(table.contains("more than 400 MiB of memory"), "{table}");
+}
+
 /// Memory that runs leave is given back with their worker; a limit that no run exceeds by itself ends none.
 #[test]
 fn a_study_of_leaking_runs_stays_below_a_limit_of_memory() {
