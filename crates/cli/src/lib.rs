@@ -45,6 +45,7 @@ mod summary;
 mod summary_file;
 mod supervision;
 mod system_input;
+mod table_options;
 mod verbs;
 
 use std::path::Path;

@@ -7,7 +7,7 @@ mod stepping;
 
 pub(crate) use options::SessionOptions;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use gyrator::learning::FeedForward;
@@ -47,6 +47,7 @@ use crate::session_warnings::{costly_copies, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
+use crate::table_options::InputOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -64,7 +65,7 @@ pub(crate) struct Session<'a> {
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
-    pub(crate) input_file: Option<&'a Path>,
+    pub(crate) input: Option<&'a InputOptions>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
@@ -147,7 +148,7 @@ impl<'a> Session<'a> {
             options,
             inputs: Vec::new(),
             single: None,
-            input_file: None,
+            input: None,
             feed_forward: None,
             accepts_divergence: false,
             checks_senses: true,
@@ -339,7 +340,7 @@ impl Session<'_> {
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
         let (described, resumed) = self.resumption()?;
-        let table = self.input_file.map(InputTable::read).transpose()?;
+        let table = self.input.map_or(Ok(None), InputTable::read)?;
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
