@@ -40,7 +40,7 @@ use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
-use crate::recorder::{ResultFile, recorder};
+use crate::recorder::{ResultFile, named_in_full, recorder};
 use crate::report_page;
 use crate::screen;
 use crate::session_warnings::{costly_copies, warning};
@@ -101,6 +101,8 @@ struct Running {
     saving: Option<Saving>,
     /// Where it goes on from.
     resumed: Option<String>,
+    /// Which columns keep the name of their component.
+    renamed: Option<String>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -130,6 +132,7 @@ impl Running {
         let mut report = self.run.report();
         let advice = costly_copies(&self.copied, &report, self.clock.stepping);
         report.notes.extend(self.resumed.take());
+        report.notes.extend(self.renamed.take());
         report.notes.extend(advice);
         report
     }
@@ -390,6 +393,7 @@ impl Session<'_> {
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
         let recorder = recorder.transpose()?;
+        let renamed = recorder.as_ref().and_then(named_in_full);
         let mut parameters = Vec::new();
         for (shown, name) in recorder.as_ref().map_or(&[][..], Recorder::parameters) {
             parameters.push((shown.clone(), run.read(name)?));
@@ -403,6 +407,7 @@ impl Session<'_> {
             judging,
             saving,
             resumed,
+            renamed,
             parameters,
             inputs,
             drawn: None,

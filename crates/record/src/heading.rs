@@ -19,6 +19,9 @@ const UNITS_OF_TIME: &[(&[&str], f64, f64)] = &[
 /// Begins messages about a column that is not there.
 pub(crate) const NO_COLUMN: &str = "there is no column `";
 
+/// Begins messages about a column that is there more than once.
+pub(crate) const MANY_COLUMNS: &str = "more than one column is called `";
+
 /// Column names that a message lists.
 const LISTED: usize = 12;
 
@@ -117,10 +120,7 @@ pub(crate) fn place_of_time<S: AsRef<str>>(
             .filter_map(|(place, heading)| time_column(place, heading));
         match (found.next(), found.next()) {
             (Some(_), Some(_)) => {
-                return Err(format!(
-                    "more than one column is called `{name}`{}",
-                    listed(headings)
-                ));
+                return Err(format!("{MANY_COLUMNS}{name}`{}", listed(headings)));
             }
             (Some(found), None) => return Ok(found),
             _ => {}

@@ -27,6 +27,8 @@ mod decimating_sink;
 mod descriptor;
 #[cfg(feature = "parquet")]
 mod group_writer;
+#[cfg(feature = "parquet")]
+mod guarded;
 mod heading;
 mod lookup;
 mod memory_sink;

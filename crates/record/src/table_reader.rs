@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::csv_reader::{CsvError, NOT_TEXT, read_csv_with, read_names};
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
-use crate::heading::NO_COLUMN;
+use crate::heading::{MANY_COLUMNS, NO_COLUMN};
 use crate::result_file::{self, ResultFile, is_columnar};
 use crate::table::{Series, Table, Values};
 
@@ -25,12 +25,12 @@ pub enum ReadTableError {
 }
 
 impl ReadTableError {
-    /// Whether the file has no column of times, or not the one that was asked for.
+    /// Whether it is not known which column has the times, or the one that was asked for is not there.
     #[must_use]
     pub fn lacks_time(&self) -> bool {
         match self {
             Self::Csv(CsvError::Content { message, .. }) | Self::Parquet { message, .. } => {
-                message.starts_with(NO_COLUMN)
+                message.starts_with(NO_COLUMN) || message.starts_with(MANY_COLUMNS)
             }
             Self::Csv(CsvError::Io { .. }) => false,
         }

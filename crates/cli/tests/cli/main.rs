@@ -54,6 +54,7 @@ mod ssp;
 mod study;
 mod study_parts;
 mod suggestions;
+mod tables;
 mod texts;
 mod units_of_measure;
 mod validation;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +19,7 @@ use arrow_ipc::{Block as Place, CompressionType, root_as_footer, root_as_message
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::{Block, Contents, Form, Stream};
+use crate::guarded::guarded;
 use crate::heading::{take_units, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
@@ -48,8 +48,7 @@ fn try_with<R>(
     path: &Path,
     action: impl FnOnce() -> Result<R, ArrowError>,
 ) -> Result<R, ReadTableError> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
-    let outcome = outcome.unwrap_or_else(|_| Err(damaged()));
+    let outcome = guarded(action).unwrap_or_else(|| Err(damaged()));
     outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
 }
 

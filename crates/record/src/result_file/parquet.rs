@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -14,6 +13,7 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::{Block, Contents, Form, Stream};
+use crate::guarded::guarded;
 use crate::heading::{take_units, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
@@ -45,9 +45,8 @@ fn try_with<R>(
     path: &Path,
     action: impl FnOnce() -> Result<R, ParquetError>,
 ) -> Result<R, ReadTableError> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
-    let damaged = |_| Err(ParquetError::General("the file is damaged".to_owned()));
-    let outcome = outcome.unwrap_or_else(damaged);
+    let damaged = || Err(ParquetError::General("the file is damaged".to_owned()));
+    let outcome = guarded(action).unwrap_or_else(damaged);
     outcome.map_err(|error| {
         let mut message = error.to_string();
         if message.contains("Disabled feature") {
