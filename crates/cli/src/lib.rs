@@ -47,6 +47,7 @@ mod summary;
 mod summary_file;
 pub mod supervision;
 mod system_input;
+mod table_options;
 mod verbs;
 
 use std::path::Path;

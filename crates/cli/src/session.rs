@@ -7,7 +7,7 @@ mod stepping;
 
 pub(crate) use options::SessionOptions;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -42,13 +42,14 @@ use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
-use crate::recorder::{ResultFile, recorder};
+use crate::recorder::{ResultFile, named_in_full, recorder};
 use crate::report_page;
 use crate::screen;
 use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
+use crate::table_options::InputOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -66,7 +67,7 @@ pub(crate) struct Session<'a> {
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
-    pub(crate) input_file: Option<&'a Path>,
+    pub(crate) input: Option<&'a InputOptions>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
@@ -102,6 +103,8 @@ struct Running {
     saving: Option<Saving>,
     /// Where it goes on from.
     resumed: Option<String>,
+    /// Which columns keep the name of their component.
+    renamed: Option<String>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -133,6 +136,7 @@ impl Running {
         let mut report = self.run.report();
         let advice = costly_copies(&self.copied, &report, self.clock.stepping);
         report.notes.extend(self.resumed.take());
+        report.notes.extend(self.renamed.take());
         report.notes.extend(advice);
         report.notes.extend(shared_files(&self.shared));
         report
@@ -152,7 +156,7 @@ impl<'a> Session<'a> {
             options,
             inputs: Vec::new(),
             single: None,
-            input_file: None,
+            input: None,
             feed_forward: None,
             accepts_divergence: false,
             checks_senses: true,
@@ -345,7 +349,7 @@ impl Session<'_> {
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
         let (described, resumed) = self.resumption()?;
-        let table = self.input_file.map(InputTable::read).transpose()?;
+        let table = self.input.map_or(Ok(None), InputTable::read)?;
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
@@ -400,6 +404,7 @@ impl Session<'_> {
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
         let recorder = recorder.transpose()?;
+        let renamed = recorder.as_ref().and_then(named_in_full);
         let mut parameters = Vec::new();
         for (shown, name) in recorder.as_ref().map_or(&[][..], Recorder::parameters) {
             parameters.push((shown.clone(), run.read(name)?));
@@ -413,6 +418,7 @@ impl Session<'_> {
             judging,
             saving,
             resumed,
+            renamed,
             parameters,
             inputs,
             drawn: None,
@@ -475,7 +481,8 @@ impl Session<'_> {
             let run = system.start_with(&options, &mut units);
             run.map_err(|error| Failure::not_started(error, &file))
         };
-        let is_steered = self.input_file.is_some() || self.options.live.is_wanted();
+        let is_fed = self.input.is_some_and(|input| input.input_file.is_some());
+        let is_steered = is_fed || self.options.live.is_wanted();
         let again = (Box::new(again) as _, is_steered);
         states.saving(run, &self.system, self.feed_forward.as_ref(), again)
     }

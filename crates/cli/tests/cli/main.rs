@@ -57,6 +57,7 @@ mod study;
 mod study_leftovers;
 mod study_parts;
 mod suggestions;
+mod tables;
 mod texts;
 mod units_of_measure;
 mod validation;

@@ -40,6 +40,12 @@ pub trait Block: Send {
         vec!["y".to_owned()]
     }
 
+    /// Whether an output, by its place among them, is 0 or 1 at any time, so that it may feed a Boolean.
+    fn is_switch(&self, output: usize) -> bool {
+        let _ = output;
+        false
+    }
+
     /// Value of an output, by its place among them, at `time`, s.
     ///
     /// # Errors

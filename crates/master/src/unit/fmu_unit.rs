@@ -421,6 +421,7 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
         derivative_of: variable.real().and_then(|real| real.derivative),
         is_discrete: variable.real().is_some()
             && variable.variability == fmu::Variability::Discrete,
+        is_switch: false,
         items: items
             .iter()
             .map(|item| (item.value, item.name.clone()))
