@@ -74,7 +74,7 @@ pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
     Violations,
 };
-pub use library::REQUIRED_FUNCTIONS;
+pub use library::{REQUIRED_FUNCTIONS, required_functions};
 pub use needs::{NeededLibrary, Needs, needed_libraries};
 pub use unpacked::UnpackedArchive;
 pub use warning::{Position, Warning};

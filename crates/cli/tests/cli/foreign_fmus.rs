@@ -105,7 +105,7 @@ fn what_cannot_be_compiled_is_said() {
             &["compile", "empty.fmu"][..],
             &[cache][..],
             4,
-            "it has no C sources",
+            "it has no sources in C or C++",
         ),
         (&["compile", "missing.fmu"], &[cache], 4, "missing.fmu"),
         (

@@ -8,7 +8,7 @@ use super::Fmu;
 use crate::elf_head;
 use crate::error::LoadError;
 use crate::exchanged_variables::{Load, NewVariables};
-use crate::library::{Library, Source};
+use crate::library::{Library, Source, required_functions};
 use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
 use crate::needs::Needs;
 use crate::stateless::{self, MOST_EXCHANGED, Variables};
@@ -292,6 +292,7 @@ impl Fmu {
                     let source = Source {
                         model,
                         file: &file,
+                        needed: required_functions(&inner.peek.description),
                         loading: inner.loading(),
                     };
                     let loaded = Library::load(&source, Arc::clone(&inner.unpacked), warnings);

@@ -10,3 +10,4 @@ mod descriptions;
 mod in_turn;
 mod loading;
 mod logging;
+mod places;
