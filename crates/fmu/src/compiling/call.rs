@@ -60,7 +60,7 @@ impl Failure {
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     /// Makes the library with the names of FMI; the first function of `needed` that it lacks.
     pub(super) fn complete<'n>(&mut self, needed: &[&'n str]) -> Result<Option<&'n str>, Failure> {
         self.aliases.clear();
