@@ -110,6 +110,16 @@ impl Message {
         text
     }
 
+    /// The text after the file and line that it is about.
+    fn line(&self) -> String {
+        let Some((file, span)) = &self.place else {
+            return self.text.clone();
+        };
+        let before = file.inner().get(..span.start).unwrap_or_default();
+        let line = 1 + before.matches('\n').count();
+        format!("{}:{line}: {}", file.name(), self.text)
+    }
+
     /// Advice: the same for a thing that the system forbids wherever it shows.
     fn advice(&self) -> Option<&str> {
         const FILES: &str = "raise the limit on open files (ulimit -n)";
@@ -225,6 +235,15 @@ impl Failure {
     /// The text of the first message.
     pub(crate) fn text(&self) -> &str {
         self.messages.first().map_or("", |message| &message.text)
+    }
+
+    /// The texts of all messages, a line each, with their places in files.
+    pub(crate) fn texts(&self) -> String {
+        let [message] = &self.messages[..] else {
+            let lines: Vec<String> = self.messages.iter().map(Message::line).collect();
+            return lines.join("\n");
+        };
+        message.text.clone()
     }
 
     /// Writes all messages to the standard error.

@@ -1,12 +1,13 @@
 //! Time series that feed inputs.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gyrator::graph::{Graph, GraphVariable};
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Run, RunError, System, Value};
-use gyrator_record::{Interpolation, Table, Values, place_of_cell, read_table};
-use gyrator_system::did_you_mean;
+use gyrator_record::{Interpolation, Series, Table, Values, place_of_cell, read_table};
+use gyrator_system::{OuterSignal, did_you_mean};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
@@ -65,10 +66,12 @@ impl InputTable {
             .map(|variable| (shown(&variable), variable))
             .collect();
         let mut inputs = Vec::new();
-        for series in table.series {
+        for series in of_components(table.series, graph) {
             let found = known.iter().find(|(name, _)| *name == series.name);
             let Some((_, variable)) = found else {
-                let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+                let outer = outer_inputs(graph).map(|signal| signal.name.value.as_str());
+                let names = known.iter().map(|(name, _)| name.as_str());
+                let names: Vec<&str> = outer.chain(names).collect();
                 return Err(no_such_input(&path, &series.name, &names, single.is_some()));
             };
             let input = Input::new(variable, series.values)
@@ -105,6 +108,38 @@ impl InputFile {
         }
         Ok(())
     }
+}
+
+/// Inputs of the system itself.
+fn outer_inputs(graph: &Graph) -> impl Iterator<Item = &OuterSignal> {
+    let signals = graph.outer_signals.iter();
+    signals.filter(|signal| signal.is_input)
+}
+
+/// Columns of the inputs of the system itself as columns of the inputs of components that they lead to.
+fn of_components(columns: Vec<Series>, graph: &Graph) -> Vec<Series> {
+    let outer = outer_inputs(graph).map(|signal| (signal.name.value.as_str(), signal));
+    let outer: BTreeMap<_, _> = outer.collect();
+    let mut found = Vec::new();
+    for column in columns {
+        let Some(signal) = outer.get(&*column.name) else {
+            found.push(column);
+            continue;
+        };
+        found.extend(signal.ends.iter().map(|end| {
+            let mut values = column.values.clone();
+            if let Values::Numbers(numbers) = &mut values {
+                numbers
+                    .iter_mut()
+                    .for_each(|number| *number = end.convert(*number));
+            }
+            Series {
+                name: end.port.to_string(),
+                values,
+            }
+        }));
+    }
+    found
 }
 
 fn invalid(text: String) -> Failure {

@@ -332,6 +332,7 @@ impl Kind {
                 Some(found) => format!("did you mean `{}`?", path.join(found).display()),
                 None => format!("a folder is a system if it holds a {SSP} or an {OSP}"),
             }),
+            (Self::Archive, _) => misplaced(path),
             (Self::Toml | Self::Ssp | Self::Osp, Wanted::Subject) => Some(format!(
                 "`gyrator inspect {name}` shows the faults of a system"
             )),
@@ -411,12 +412,28 @@ fn is_header_of_study(text: &str) -> bool {
     ["case", "stop_reason", "message"].into_iter().all(has)
 }
 
-/// The system file of a folder, if there is one only.
+/// What to do about an archive with a folder around everything.
+fn misplaced(archive: &Path) -> Option<String> {
+    let zip = ZipArchive::new(File::open(archive).ok()?).ok()?;
+    let mut names = zip.file_names().filter_map(Result::ok);
+    let found = names.find(|name| {
+        let file = name.rsplit_once('/').map(|(_, file)| file);
+        file.is_some_and(|file| [FMU, SSP, OSP].contains(&file))
+    })?;
+    let (folder, _) = found.rsplit_once('/')?;
+    Some(format!(
+        "it has `{found}`: pack what is in the folder `{folder}`, and not the folder itself"
+    ))
+}
+
+/// The system of a folder, a file or another folder, if there is one only.
 fn only_system(folder: &Path) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?;
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let endings = [".toml", ".ssp", ".ssd", ".xml"];
-    let is_named = |name: &String| endings.iter().any(|ending| name.ends_with(ending));
+    let is_named = |name: &String| {
+        endings.iter().any(|ending| name.ends_with(ending)) || folder.join(name).is_dir()
+    };
     let names = names.filter(is_named);
     let is_system = |name: &String| {
         matches!(

@@ -13,6 +13,7 @@ use gyrator::observer::{ObserverError, StopRequest};
 use gyrator::{Observer, View};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::failure::Failure;
 use crate::numbers::{duration, short};
 use crate::screen;
 
@@ -38,11 +39,20 @@ pub(crate) struct ShowOptions {
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
     progress: ProgressMode,
     /// Show only warnings and errors, neither progress nor closing lines
-    #[arg(long, short = 'q', conflicts_with = "progress")]
+    #[arg(long, short = 'q')]
     quiet: bool,
 }
 
 impl ShowOptions {
+    /// Refuses options that ask for progress and for none.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.quiet && self.progress == ProgressMode::Json {
+            let text = "--quiet shows no progress, and --progress json asks for it";
+            return Err(Failure::usage(text).help("leave one of the two out"));
+        }
+        Ok(())
+    }
+
     /// Where the progress is shown.
     pub(crate) const fn progress(&self) -> ProgressMode {
         if self.quiet {

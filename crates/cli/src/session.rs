@@ -164,6 +164,7 @@ impl Session<'_> {
         self.options.execution.isolate(&mut self.system)?;
         fmu_log::start(self.options.execution.log_level);
         self.warn_of_many_steps();
+        self.options.show.check()?;
         self.options
             .results
             .check(self.options.error_bars.wanted().is_some() || self.options.live.is_wanted())?;
@@ -465,6 +466,9 @@ impl Session<'_> {
     fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
             open_end: self.saves_state(),
+            is_only_run: self.options.error_bars.wanted().is_none(),
+            // A run that ends where it starts would free its units before they are read.
+            waits_at_stop_time: self.options.results.initialize_only,
             ..self.options.execution.run_options(interrupt)
         }
     }

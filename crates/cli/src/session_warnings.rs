@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use gyrator::system::UnusedInputs;
 use gyrator::{Report, Run, StopReason};
-use gyrator_system::{Problem, SystemFile};
+use gyrator_system::{Port, Problem, SystemFile};
 
 use crate::numbers::short;
 use crate::options::ResultOptions;
@@ -27,6 +28,57 @@ pub(crate) fn no_outputs(
             "{whole} {noun}; `--output-variable` records inputs, local variables and parameters"
         )
     })
+}
+
+/// Says how often rows are written if the interval is no multiple of the macro-step.
+pub(crate) fn rounded_interval(
+    run: &Run,
+    report: &Report,
+    interval: Option<f64>,
+) -> Option<String> {
+    let (interval, step) = (interval?, run.graph().macro_step());
+    let ratio = interval / step;
+    let whole = ratio.round().max(1.0);
+    let is_multiple = (ratio - whole).abs() <= 1e-9 * whole;
+    (report.step_control == "fixed" && !is_multiple).then(|| {
+        format!(
+            "--output-interval {interval} s is no multiple of the macro-step {step} s: rows are written every {} s",
+            short(whole * step)
+        )
+    })
+}
+
+/// Says which inputs nothing feeds, and which start values have no effect.
+pub(crate) fn unused_inputs(run: &Run) -> Vec<String> {
+    let UnusedInputs { unfed, replaced } = gyrator::run::unused_inputs(run);
+    let mut texts = Vec::new();
+    if !unfed.is_empty() {
+        let (inputs, keep) = match unfed.len() {
+            1 => ("an input", "it keeps the start value of its FMU"),
+            _ => ("inputs", "they keep the start values of their FMUs"),
+        };
+        texts.push(format!(
+            "nothing feeds {inputs}: {}; {keep}",
+            listed(&unfed)
+        ));
+    }
+    if !replaced.is_empty() {
+        let text = "start values of connected inputs have no effect: ";
+        texts.push(format!("{text}{}", listed(&replaced)));
+    }
+    texts
+}
+
+/// The first names of a list.
+fn listed(ports: &[Port]) -> String {
+    /// More do not fit into a line.
+    const SHOWN: usize = 3;
+    let names: Vec<String> = ports.iter().take(SHOWN).map(Port::to_string).collect();
+    let more = match ports.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more, which `gyrator inspect` lists"),
+    };
+    names.join(", ") + &more
 }
 
 /// Says that the last step was shorter than the others, for the run to end at its stop time.

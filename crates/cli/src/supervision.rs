@@ -122,6 +122,7 @@ impl Plan<'_> {
 
     /// Writes the summary of a run that has failed.
     fn summarize(&self, failure: &Failure) -> Result<(), Failure> {
+        let detail = failure.texts();
         let crash = CrashSummary {
             system: self.system,
             stop_reason: match failure.exit {
@@ -129,7 +130,7 @@ impl Plan<'_> {
                 Exit::Interrupted => "interrupted",
                 _ => "failed",
             },
-            stop_detail: failure.text(),
+            stop_detail: &detail,
             position: None,
             components_in_call: Vec::new(),
             output: None,
@@ -141,7 +142,8 @@ impl Plan<'_> {
     /// Writes summary, page and JUnit report of a run without a report; `page` is its live page.
     fn report(&self, crash: CrashSummary<'_>, page: Option<&LivePage>) -> Result<(), Failure> {
         let why = crash.stop_detail;
-        let checks = self.checks.map(|checks| (checks, checks.not_judged(why)));
+        let first = why.lines().next().unwrap_or_default();
+        let checks = self.checks.map(|checks| (checks, checks.not_judged(first)));
         let findings = checks.as_ref().map_or(&[][..], |(_, findings)| findings);
         let junit = checks.as_ref().map_or(Ok(()), |(checks, findings)| {
             checks.write(self.system, findings, Some(why))

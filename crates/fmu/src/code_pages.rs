@@ -61,13 +61,6 @@ pub(crate) fn share(
     Ok(is_whole.then(|| used.collect()))
 }
 
-/// The address that those in the library `copy`, which is loaded, count from; `address` is one of its functions, and the
-/// file `original` has the same bytes.
-pub(crate) fn start(copy: &Path, address: *const c_void, original: &Path) -> Option<*mut c_void> {
-    let (_, segments) = segments(original)?;
-    start_of(copy, address, &segments)
-}
-
 /// The segments of a library in its order; `None` if one of them is unusual.
 fn segments(library: &Path) -> Option<(File, Vec<Segment>)> {
     use std::io::Read as _;

@@ -229,6 +229,35 @@ impl LoadError {
             source,
         }
     }
+
+    /// Why this process has no room for the library, although another one may have: static thread-local storage, memory,
+    /// files.
+    #[must_use]
+    pub fn is_lack_of_room(&self) -> Option<&'static str> {
+        /// Messages of the GNU C library, and what is lacking.
+        const LACKING: [(&str, &str); 4] = [
+            (
+                "static TLS block",
+                "this process has no static thread-local storage left",
+            ),
+            (
+                "Too many open files",
+                "this process has too many files open",
+            ),
+            ("annot allocate memory", "this process has no memory left"),
+            (
+                "cannot create shared object descriptor",
+                "this process has no memory left",
+            ),
+        ];
+        let message = match self {
+            Self::Library { reason, .. } => reason.clone(),
+            Self::Io { source, .. } => source.to_string(),
+            _ => return None,
+        };
+        let found = LACKING.iter().find(|(words, _)| message.contains(words));
+        found.map(|(_, lacking)| *lacking)
+    }
 }
 
 fn list_or_none(names: &[String]) -> String {

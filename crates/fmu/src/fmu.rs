@@ -1,6 +1,7 @@
 //! An FMU: opened once, instantiated as often as needed.
 
 mod libraries;
+mod sharing;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,19 +12,20 @@ use std::time::Duration;
 use crate::archive::{Archive, Limits};
 use crate::compiling::{self, Compiler};
 use crate::description::{CoSimulation, ModelDescription};
+use crate::elf::Binary;
 use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
 use crate::library::required_functions;
 use crate::library_file::UnpackedBinary;
-use crate::needs::{Binary, Loading, Needs};
+use crate::needs::{Loading, Needs};
 use crate::platform;
 use crate::unpacked::{Contents, Unpacked};
 use crate::warning::Warning;
-pub(crate) use libraries::Idle;
 use libraries::Libraries;
-pub use libraries::LibraryUse;
+pub use libraries::{LibraryUse, loaded_copies};
+pub use sharing::{Sharing, claim_process, process_users};
 
 /// The library of the Java machine.
 const JAVA: &str = "libjvm.so";
@@ -64,6 +66,9 @@ pub struct InstanceOptions {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Whether the instance has a library of its own.
     pub library: LibraryUse,
+    /// Whether it is the only one of this process for as long as it lives: what it changes of the process, such as the
+    /// locale, is then left as it is.
+    pub is_alone: bool,
 }
 
 impl Default for InstanceOptions {
@@ -76,6 +81,7 @@ impl Default for InstanceOptions {
             pending_timeout: Duration::from_secs(60),
             interrupt: None,
             library: LibraryUse::Auto,
+            is_alone: false,
         }
     }
 }
@@ -274,22 +280,6 @@ impl Fmu {
         &self.0.options
     }
 
-    /// Whether there are libraries beside the FMU's own for this machine. An instance may use data
-    /// of theirs, which all instances in a process share: the system loads them once, by name.
-    #[must_use]
-    pub fn has_companions(&self) -> bool {
-        let Some(folder) = self.0.peek.own_platform() else {
-            return false;
-        };
-        let Ok(entries) = std::fs::read_dir(self.0.unpacked.binaries(folder)) else {
-            return false;
-        };
-        // `libgfortran.so.3` is one as well.
-        let part = format!(".{}", platform::ENDING);
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        names.filter(|name| name.contains(&part)).count() > 1
-    }
-
     /// Whether a library of the FMU uses a Python interpreter, of which a process has one for all
     /// instances of all FMUs.
     #[must_use]
@@ -308,10 +298,9 @@ impl Fmu {
 
     /// Makes an instance for co-simulation.
     ///
-    /// Instances have libraries of their own, so that they do not share global data: also an FMU that says
-    /// `canBeInstantiatedOnlyOncePerProcess` can have several. They share one, which is faster where there
-    /// are many, where that is [safe or wanted](LibraryUse). Copies are used again when their instance
-    /// has been freed, unless the FMU can be instantiated only once per process.
+    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](LibraryUse) for it:
+    /// instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    /// A copy serves one instance and stays loaded. What copies share nonetheless: [`sharing`](Self::sharing).
     ///
     /// # Errors
     /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
@@ -322,7 +311,6 @@ impl Fmu {
     ) -> Result<Instance, LoadError> {
         let inner = &*self.0;
         let model = model_name(&inner.peek.description);
-        let co_simulation = self.co_simulation(&model)?;
         if inner.fatal.load(Ordering::Acquire) {
             return Err(LoadError::AfterFatal { model });
         }
@@ -330,7 +318,8 @@ impl Fmu {
         let float_control = FloatControl::current();
         let guard = SlotGuard::new(instance_name);
         let loading = || self.library(&model, options.library, &mut warnings);
-        let (library, is_own) = guard.slot().during(Activity::LoadLibrary, loading)?;
+        let library = guard.slot().during(Activity::LoadLibrary, loading)?;
+        self.count_user();
         drop(guard);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
@@ -340,8 +329,8 @@ impl Fmu {
             fatal: Arc::clone(&inner.fatal),
             warnings,
             float_control,
-            idle: (is_own && !co_simulation.can_be_instantiated_only_once_per_process)
-                .then(|| Arc::clone(&inner.libraries.idle)),
+            keeps_thread: self.sharing().keeps_thread(),
+            known_change: Arc::clone(inner.unpacked.known_change()),
         };
         made.instantiate(instance_name, &resources, options, self.starts_java())
     }

@@ -29,18 +29,17 @@
 //! conformance (C) and of faults to survive (R).
 
 mod archive;
+mod c_library;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod code_pages;
 mod compiling;
 mod description;
-mod elf_head;
+mod elf;
 mod encoding;
 mod error;
-mod exchanged_variables;
 pub mod flight_recorder;
 mod float_control;
 mod fmu;
-mod home_lock;
 mod instance;
 mod kept_files;
 pub mod leftovers;
@@ -58,7 +57,7 @@ mod platform;
 mod process_directory;
 mod python;
 mod search_path;
-mod stateless;
+mod surroundings;
 mod unpacked;
 mod warning;
 pub mod xml;
@@ -66,15 +65,20 @@ pub mod xml;
 pub use archive::Limits;
 pub use compiling::Compiler;
 pub use description::*;
+pub use elf::needed_libraries;
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};
-pub use fmu::{Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek};
+pub use fmu::{
+    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, claim_process, loaded_copies,
+    process_users,
+};
 pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
     Violations,
 };
 pub use library::{REQUIRED_FUNCTIONS, required_functions};
-pub use needs::{NeededLibrary, Needs, needed_libraries};
+pub use needs::{NeededLibrary, Needs};
+pub use surroundings::Change;
 pub use unpacked::UnpackedArchive;
 pub use warning::{Position, Warning};

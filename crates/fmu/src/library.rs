@@ -16,11 +16,12 @@ use std::sync::{Mutex, PoisonError};
 use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
+use crate::c_library::{CState, Guarded as _, OwnState};
 use crate::description::{BaseType, ModelDescription};
+use crate::elf::Binary;
 use crate::error::LoadError;
-use crate::exchanged_variables::{Exchanged as _, NewVariables, OwnVariables};
 use crate::library_file::LibraryFile;
-use crate::needs::{Binary, Loading, Needs};
+use crate::needs::{Loading, Needs};
 use crate::packages;
 use crate::python;
 use crate::unpacked::Unpacked;
@@ -54,12 +55,12 @@ macro_rules! functions {
         const OF_TYPES: &[(&str, BaseType)] = &[$($(($required_name, BaseType::$base),)?)*];
 
         impl Functions {
-            /// Functions that call these, with the variables of the instance in their place.
-            pub(crate) fn with_exchanged_variables(&self) -> Self {
+            /// Functions that call these, with the instance's own state of the C library in place.
+            fn guarded(&self) -> Self {
                 Self {
-                    $($required: self.$required.exchanged::<{ offset_of!(Self, $required) }>(),)*
+                    $($required: self.$required.guarded::<{ offset_of!(Self, $required) }>(),)*
                     $($optional: self.$optional.map(|function| {
-                        function.exchanged::<{ offset_of!(Self, $optional) }>()
+                        function.guarded::<{ offset_of!(Self, $optional) }>()
                     }),)*
                 }
             }
@@ -181,10 +182,8 @@ extern "C" fn refuse_set<T>(
 pub(crate) struct Library {
     /// Valid for ever: the library is never unloaded.
     pub(crate) functions: &'static Functions,
-    /// The variables of the instance, where it has the library in common with others that have other variables.
-    pub(crate) variables: Option<&'static OwnVariables>,
-    /// The variables of a copy before its first call, where they are known.
-    pub(crate) new_variables: Option<&'static NewVariables>,
+    /// The instance's own state of the C library, if the library uses one.
+    pub(crate) own_state: Option<std::sync::Arc<OwnState>>,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -223,41 +222,17 @@ impl Library {
         })?;
         Ok(Self {
             functions: Box::leak(Box::new(functions)),
-            variables: None,
-            new_variables: None,
+            own_state: None,
             _unpacked: unpacked,
         })
     }
 
-    /// The library with variables that are exchanged.
-    pub(crate) fn with_variables(
-        &self,
-        functions: &'static Functions,
-        variables: &'static OwnVariables,
-    ) -> Self {
+    /// The library for one more instance, with a state of the C library of its own.
+    pub(crate) fn with_own_state(&self, state: CState) -> Self {
         Self {
-            functions,
-            variables: Some(variables),
-            new_variables: None,
+            functions: Box::leak(Box::new(self.functions.guarded())),
+            own_state: Some(std::sync::Arc::new(OwnState::new(self.functions, state))),
             _unpacked: std::sync::Arc::clone(&self._unpacked),
-        }
-    }
-
-    /// Whether [`renew`](Self::renew) does what it says.
-    pub(crate) const fn is_renewed_when_idle(&self) -> bool {
-        self.variables.is_some() || self.new_variables.is_some()
-    }
-
-    /// Gives the library the variables that it had before its first call, where they are known.
-    ///
-    /// # Safety
-    /// The instance that had the library is gone.
-    pub(crate) unsafe fn renew(&self) {
-        match (self.variables, self.new_variables) {
-            (Some(own), _) => own.renew(),
-            // SAFETY: by the contract of this function.
-            (None, Some(new)) => unsafe { new.restore() },
-            (None, None) => {}
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::elf;
 use crate::error::LoadError;
 use crate::unpacked::Unpacked;
 
@@ -69,24 +70,43 @@ impl LibraryFile {
         place: Place,
         binary: &UnpackedBinary,
         unpacked: &Unpacked,
+        has_unique_symbols: bool,
     ) -> std::io::Result<Self> {
-        match place {
-            Place::Unpacked => Ok(Self {
+        let file = match place {
+            Place::Unpacked => Self {
                 path: binary.path(),
                 original: None,
                 #[cfg(target_os = "linux")]
                 memory: None,
-            }),
-            Place::Memory => Self::in_memory(binary, unpacked),
-            Place::Disk => Ok(Self {
+            },
+            Place::Memory => Self::in_memory(binary, unpacked)?,
+            Place::Disk => Self {
                 path: unpacked
                     .private_binaries(binary.platform)?
                     .join(&binary.name),
                 original: Some(binary.path()),
                 #[cfg(target_os = "linux")]
                 memory: None,
-            }),
+            },
+        };
+        if has_unique_symbols {
+            file.make_unique_symbols_local(place)?;
         }
+        Ok(file)
+    }
+
+    /// In the library, and in what lies beside it on disk.
+    fn make_unique_symbols_local(&self, place: Place) -> std::io::Result<()> {
+        if place != Place::Disk {
+            return elf::make_unique_symbols_of_file_global(&self.path);
+        }
+        for entry in std::fs::read_dir(self.path.with_file_name(""))? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                elf::make_unique_symbols_of_file_global(&entry.path())?;
+            }
+        }
+        Ok(())
     }
 
     #[cfg(target_os = "linux")]
@@ -126,21 +146,6 @@ impl LibraryFile {
         #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
         let _ = function;
         Ok(())
-    }
-
-    /// The address that those in the file count from, once it is loaded; `function` is one of it.
-    pub(crate) fn start(&self, function: *const std::ffi::c_void) -> Option<*mut std::ffi::c_void> {
-        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        {
-            // The copy has given back what it has in common with the original.
-            let original = self.original.as_ref().unwrap_or(&self.path);
-            crate::code_pages::start(&self.path, function, original)
-        }
-        #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-        {
-            let _ = function;
-            None
-        }
     }
 
     /// Whether the system has refused this very file for the place where it lies, before any of its code

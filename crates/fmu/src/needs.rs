@@ -6,10 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use object::read::elf::{Dyn as _, FileHeader, Sym as _};
-use object::{Endianness, FileKind, elf};
-
-use crate::elf_head;
+use crate::elf::{self, Binary};
 use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
 use crate::packages;
 use crate::python;
@@ -68,7 +65,7 @@ impl Needs {
 
     /// Looks at the library `file` of an FMU, beside which it may bring others.
     pub(crate) fn of(file: &Path, options: &Loading<'_>) -> std::io::Result<Self> {
-        let refusal = elf_head::check_file(file)?.err();
+        let refusal = elf::check_file(file)?.err();
         let folder = file.parent().unwrap_or(Path::new(""));
         let mut survey = Survey {
             search: SearchPath::new(options.library_path, folder),
@@ -169,78 +166,6 @@ impl Loading<'_> {
     }
 }
 
-/// Requirements and search paths that a library itself names.
-#[derive(Debug, Default)]
-pub(crate) struct Binary {
-    /// Libraries that it needs.
-    pub(crate) needed: Vec<String>,
-    run_paths: RunPaths,
-    pub(crate) defined: BTreeSet<String>,
-    /// Symbols that some other library has to have.
-    undefined: BTreeSet<String>,
-}
-
-impl Binary {
-    /// Reads the tables of a library; `None` if it has none that can be read.
-    pub(crate) fn read(path: &Path) -> Option<Self> {
-        let bytes = std::fs::read(path).ok()?;
-        Self::parse(&bytes)
-    }
-
-    /// Whether it calls a Python interpreter.
-    pub(crate) fn uses_python(&self) -> bool {
-        self.needed.iter().any(|name| python::is_library(name))
-            || self.undefined.iter().any(|name| python::has_symbol(name))
-    }
-
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        match FileKind::parse(bytes) {
-            Ok(FileKind::Elf32) => Self::from_elf::<elf::FileHeader32<Endianness>>(bytes),
-            Ok(FileKind::Elf64) => Self::from_elf::<elf::FileHeader64<Endianness>>(bytes),
-            _ => None,
-        }
-    }
-
-    fn from_elf<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Self> {
-        let header = Elf::parse(bytes).ok()?;
-        let endian = header.endian().ok()?;
-        let sections = header.sections(endian, bytes).ok()?;
-        let (entries, names) = sections.dynamic(endian, bytes).ok()??;
-        let names = sections.strings(endian, bytes, names).ok()?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut binary = Self::default();
-        for entry in entries {
-            let Ok(value) = entry.string(endian, names).map(text) else {
-                continue;
-            };
-            match entry.tag(endian) {
-                elf::DT_NEEDED => binary.needed.push(value),
-                elf::DT_RPATH => binary.run_paths.rpath = value,
-                elf::DT_RUNPATH => binary.run_paths.runpath = value,
-                _ => {}
-            }
-        }
-        let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
-        for symbol in symbols.iter().skip(1) {
-            let Ok(name) = symbol.name(endian, symbols.strings()).map(text) else {
-                continue;
-            };
-            if !symbol.is_undefined(endian) {
-                binary.defined.insert(name);
-            } else if symbol.st_bind() == elf::STB_GLOBAL {
-                binary.undefined.insert(name);
-            }
-        }
-        Some(binary)
-    }
-}
-
-/// Names of the libraries that an ELF library needs (`DT_NEEDED`); empty for files of other formats.
-#[must_use]
-pub fn needed_libraries(bytes: &[u8]) -> Vec<String> {
-    Binary::parse(bytes).unwrap_or_default().needed
-}
-
 /// A walk over all that a library needs.
 struct Survey {
     search: SearchPath,
@@ -339,24 +264,4 @@ impl Survey {
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_part_of_a_library_panics() {
-        let own = std::env::current_exe().unwrap();
-        let bytes = std::fs::read(own).unwrap();
-        let head = &bytes[..bytes.len().min(1 << 16)];
-        for end in (0..head.len()).step_by(251) {
-            let _ = Binary::parse(&head[..end]);
-        }
-        let mut torn = bytes.clone();
-        for at in (0..torn.len().min(1 << 14)).step_by(7) {
-            torn[at] ^= 0xff;
-        }
-        let _ = Binary::parse(&torn);
-    }
 }

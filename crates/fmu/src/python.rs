@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::elf_head;
+use crate::elf;
 use crate::limited_command;
 use crate::search_path;
 
@@ -78,7 +78,7 @@ fn newest(libraries: impl IntoIterator<Item = (String, Vec<PathBuf>)>) -> Option
 }
 
 fn is_usable(file: &Path) -> bool {
-    file.is_file() && matches!(elf_head::check_file(file), Ok(Ok(())))
+    file.is_file() && matches!(elf::check_file(file), Ok(Ok(())))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::elf_head;
+use crate::elf;
 
 /// Search paths for libraries that a library itself names.
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ fn expanded(paths: &str, origin: &Path) -> Vec<PathBuf> {
 
 /// Libraries for other machines are passed over by the dynamic loader as well.
 fn is_usable(path: &Path) -> bool {
-    path.is_file() && matches!(elf_head::check_file(path), Ok(Ok(())))
+    path.is_file() && matches!(elf::check_file(path), Ok(Ok(())))
 }
 
 /// The names and paths of `/etc/ld.so.cache` (glibc, `dl-cache.h`, since version 2.2), for all

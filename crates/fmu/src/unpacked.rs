@@ -10,8 +10,10 @@ use crate::archive::{Archive, Limits};
 use crate::compiling::{self, Compiler};
 use crate::description::ModelDescription;
 use crate::error::OpenError;
+use crate::fmu::Sharing;
 use crate::kept_files;
 use crate::process_directory::ProcessDirectory;
+use crate::surroundings::KnownChange;
 use crate::warning::Warning;
 
 /// A fresh directory with the resources and binaries of an FMU, removed when it is no longer used.
@@ -27,6 +29,8 @@ pub(crate) struct Unpacked {
     copies: AtomicU64,
     are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
+    sharing: OnceLock<Sharing>,
+    known_change: Arc<KnownChange>,
 }
 
 /// The files of an FMU that are written to disk.
@@ -106,6 +110,8 @@ impl Unpacked {
             copies: AtomicU64::new(0),
             are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
+            sharing: OnceLock::new(),
+            known_change: Arc::default(),
         })
     }
 
@@ -146,6 +152,21 @@ impl Unpacked {
     /// The finding of `look`, which is called once.
     pub(crate) fn uses_python(&self, look: impl FnOnce() -> bool) -> bool {
         *self.uses_python.get_or_init(look)
+    }
+
+    /// The finding of `look`, which is called once, before a library is loaded.
+    pub(crate) fn sharing(&self, look: impl FnOnce() -> Sharing) -> &Sharing {
+        self.sharing.get_or_init(look)
+    }
+
+    /// What instances change of the process.
+    pub(crate) fn known_change(&self) -> &Arc<KnownChange> {
+        &self.known_change
+    }
+
+    /// The directory that stands for the root of the archive.
+    pub(crate) fn files(&self) -> &Path {
+        &self.files
     }
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).

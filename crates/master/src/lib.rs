@@ -100,6 +100,7 @@ pub mod step_control;
 pub mod system;
 pub mod time;
 pub mod unit;
+mod unused_inputs;
 mod value_conversion;
 mod verdict;
 mod watch;

@@ -29,6 +29,9 @@ pub struct RunOptions {
     /// Units get no stop time (`stopTimeDefined`, FMI 2.0 §2.1.6): their states would have it, and they refuse steps beyond
     /// it. For a run whose state is [kept](crate::run::serialize) for one with a later stop time.
     pub open_end: bool,
+    /// The run is the only one of its process, from the first to the last: what an FMU changes of the process, such as the
+    /// locale, is left as it is if the system has no other FMU. Otherwise it is put back.
+    pub is_only_run: bool,
 }
 
 impl RunOptions {

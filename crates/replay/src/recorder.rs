@@ -8,7 +8,7 @@ use gyrator::Unit;
 use gyrator::Value;
 use gyrator::error::{Cause, LoadError, UnitFault};
 use gyrator::unit::{
-    Handle, Period, SavedState, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
+    Handle, Made, Period, SavedState, StepOutcome, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
     own_state,
 };
 
@@ -89,13 +89,19 @@ impl<M: UnitMaker> UnitMaker for RecordCalls<M> {
             order.refuse(format!("its calls cannot be recorded in {folder}: {error}"))
         };
         let log = self.log(order).map_err(refuse)?;
-        let recorder = CallRecorder::start(log, || match self.inner.make(order)? {
-            Some(unit) => Ok(unit),
-            None => Ok(Box::new(order.instantiate()?) as Box<dyn Unit>),
-        });
+        let recorder =
+            CallRecorder::start(log, || order.make(&mut self.inner).map(Made::into_unit));
         recorder
             .map_err(refuse)?
             .map(|unit| Some(Box::new(unit) as _))
+    }
+
+    fn set_apart(&mut self, component: &str, why: &str) -> bool {
+        self.inner.set_apart(component, why)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
     }
 }
 

@@ -53,6 +53,26 @@ pub(crate) fn read(parent: Element<'_>, reader: &mut Reader<'_>) -> Annotations 
     found
 }
 
+/// The annotations of these types, of an element of which no others are understood.
+pub(crate) fn of_types<'t>(
+    parent: Element<'t>,
+    types: &[&str],
+    reader: &mut Reader<'_>,
+) -> Vec<Element<'t>> {
+    let mut found = Vec::new();
+    for annotation in parent.listed("Annotations", "Annotation") {
+        let Some(kind) = annotation.required("type", reader) else {
+            continue;
+        };
+        match &*kind.value {
+            known if types.contains(&known) => found.push(annotation),
+            TYPE | OSP_TYPE | OMS_TYPE => {}
+            other => reader.unsupported(&format!("annotations of the type {other}"), &kind.span),
+        }
+    }
+    found
+}
+
 /// The place of the text of an element, without the marks of a CDATA section around it.
 fn text_of(element: Element<'_>) -> Range<usize> {
     let (text, span) = element.content();

@@ -1,13 +1,14 @@
 //! Connections from component to component, through the connectors of all systems on the way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gyrator_fmu::{Causality, ModelDescription, ScalarVariable, TypeAttributes};
-use gyrator_system::{Connection, Port, Problem, Spanned, Value};
+use gyrator_system::{Connection, OuterEnd, OuterSignal, Port, Problem, Spanned, Value};
 
 use crate::change::{Change, Table};
 use crate::conversion::{Linear, between};
-use crate::models::{base, is_relative, items};
+use crate::given::note_undefined;
+use crate::models::{is_relative, items};
 use crate::net::{Edge, Net, Node};
 use crate::structure::Unit;
 use crate::transformation::Transformation;
@@ -99,6 +100,88 @@ pub(crate) fn connection(
     Some(connection)
 }
 
+/// The connectors of the outermost system that lead to inputs, or come from outputs, without mappings.
+pub(crate) fn outer_signals(
+    net: &Net<'_>,
+    ways: &[Way<'_>],
+    reader: &mut Reader<'_>,
+) -> Vec<OuterSignal> {
+    let outermost = net.systems[0];
+    let mut fed: BTreeMap<&Node, Vec<&Way<'_>>> = BTreeMap::new();
+    for way in ways {
+        fed.entry(way.origin).or_default().push(way);
+    }
+    let components = net.components.iter();
+    let components: BTreeSet<&str> = components.map(|flat| &*flat.name.value).collect();
+    // Columns of results have these names: of variables, of bonds, of the time.
+    let is_taken = |name: &str| {
+        let mut dots = name.match_indices('.').map(|(dot, _)| &name[..dot]);
+        name == "time" || dots.any(|start| start == "bond" || components.contains(start))
+    };
+    let mut signals = Vec::new();
+    for (name, connector) in &outermost.connectors {
+        let node = Node::System(0, name.clone());
+        let inputs = fed.get(&node).into_iter().flatten();
+        let mut ends: Vec<OuterEnd> = inputs
+            .filter_map(|way| outer_end(net, way, way.nodes.last()?, Causality::Input, reader))
+            .collect();
+        let is_input = !ends.is_empty();
+        if let Some((node, _)) = net.edges.get_key_value(&node)
+            && let Some(way) = way(net, node, reader)
+        {
+            ends.extend(outer_end(net, &way, way.origin, Causality::Output, reader));
+        }
+        if ends.is_empty() {
+            continue;
+        }
+        let name = match is_taken(name) {
+            true => format!("{}.{name}", outermost.name.value),
+            false => name.clone(),
+        };
+        signals.push(OuterSignal {
+            name: Spanned::new(name, connector.span.clone()),
+            unit: connector.unit.as_ref().map(|unit| unit.name.clone()),
+            is_input,
+            ends,
+        });
+    }
+    signals
+}
+
+/// The variable at an end of a way, if it has this causality.
+fn outer_end(
+    net: &Net<'_>,
+    way: &Way<'_>,
+    end: &Node,
+    causality: Causality,
+    reader: &mut Reader<'_>,
+) -> Option<OuterEnd> {
+    let Node::Component(component, name) = end else {
+        return None;
+    };
+    let flat = &net.components[*component];
+    let model = flat.model.as_deref()?;
+    let variable = model.variable(name)?;
+    let described = Some((model, variable));
+    let before = reader.problems.len();
+    let Some(passage) = Passage::of(net, way, (described, described), reader) else {
+        // Nothing has to come from outside: the system runs without.
+        reader.problems.truncate(before);
+        let place = &way.edges.first()?.span;
+        reader.unsupported(
+            "a connector of the system in another quantity than its variable",
+            place,
+        );
+        return None;
+    };
+    let is_whole = variable.causality == causality && passage.mapping.is_none();
+    is_whole.then(|| OuterEnd {
+        port: Port::new(flat.name.value.clone(), name.clone()),
+        factor: passage.linear.factor,
+        offset: passage.linear.offset,
+    })
+}
+
 /// A variable with the description it stands in.
 type Described<'m> = Option<(&'m ModelDescription, &'m ScalarVariable)>;
 
@@ -144,7 +227,7 @@ impl<'n> Passage<'n> {
                     units = units.then(conversion);
                 }
             }
-            unit = next.or(unit);
+            unit = Unit::usable(next, unit);
             let Some(transformation) = &edge.transformation else {
                 continue;
             };
@@ -162,16 +245,14 @@ impl<'n> Passage<'n> {
                 }
             }
         }
-        let unit_in_fmu = |end: Described<'_>| {
-            let (model, variable) = end?;
-            crate::models::unit_of(model, variable)
-        };
-        let by_engine = unit_in_fmu(output).zip(unit_in_fmu(input));
-        let by_engine = by_engine.filter(|(from, to)| from.base.is_some() && to.base.is_some());
+        let in_fmus = net.unit_in_fmu(way.origin);
+        let in_fmus = in_fmus.zip(net.unit_in_fmu(way.nodes.last()?));
+        let by_engine = in_fmus.map(|(from, to)| from.base.is_some() && to.base.is_some());
         match by_engine {
             // Nothing is left to convert, and nothing must be.
             _ if units == Linear::IDENTITY && !in_order => passage.converts_units = false,
-            Some(_) if in_order => passage.linear = transformations,
+            Some(true) if in_order => passage.linear = transformations,
+            // It is converted here, as far as it can be.
             Some(_) => passage.converts_units = false,
             None => {}
         }
@@ -187,7 +268,13 @@ fn conversion(
     edge: &Edge,
     reader: &mut Reader<'_>,
 ) -> Option<Linear> {
-    let Some((from_base, to_base)) = base(from).zip(base(to)) else {
+    let Some((from, to)) = from.zip(to) else {
+        return Some(Linear::IDENTITY);
+    };
+    let Some((from_base, to_base)) = from.base.as_ref().zip(to.base.as_ref()) else {
+        if !edge.keeps_unit {
+            note_undefined(from, to, "the value", &edge.span, reader);
+        }
         return Some(Linear::IDENTITY);
     };
     let conversion = between(from_base, to_base, is_relative);
@@ -198,9 +285,7 @@ fn conversion(
             offset: 0.0,
         });
     }
-    if conversion.is_none()
-        && let Some((from, to)) = from.zip(to)
-    {
+    if conversion.is_none() {
         let message = format!(
             "the connection leads from {} to {}, which measure different things",
             from.name, to.name

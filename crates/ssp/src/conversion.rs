@@ -56,6 +56,14 @@ pub(crate) fn between(from: &BaseUnit, to: &BaseUnit, relative: bool) -> Option<
     is_sound.then_some(conversion)
 }
 
+/// Whether two definitions are those of one unit. Tools write numbers with seven digits or more.
+pub(crate) fn are_alike(one: &BaseUnit, other: &BaseUnit) -> bool {
+    let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
+    one.exponents == other.exponents
+        && is_near(one.factor, other.factor)
+        && is_near(one.offset, other.offset)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,5 @@
 //! Reads descriptions (SSP 5).
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -17,6 +16,7 @@ use crate::structure::{
 };
 use crate::tree::{Element, ORIGIN, Reader};
 use crate::unit::{Enumerations, Units, enumerations, units};
+use crate::vectors::scalars;
 
 /// Descriptions within descriptions.
 const MAX_NESTING: usize = 16;
@@ -35,6 +35,15 @@ struct Context {
 /// Reads the description of the package.
 pub(crate) fn read(reader: &mut Reader<'_>) -> Option<Description> {
     let file = reader.package.description();
+    if let Some(found) = reader.package.misplaced() {
+        let message = format!(
+            "there is no {} but {}: move what is in that folder up, or pack it without the folder",
+            file.shown.display(),
+            found.display()
+        );
+        reader.error("misplaced-description", message, &(0..0));
+        return None;
+    }
     let mut known = parameters::Known::default();
     read_file(&file, &(0..0), &mut Vec::new(), &mut known, reader)
 }
@@ -168,14 +177,33 @@ impl Context {
         }
     }
 
+    /// A component that cannot be read keeps its place, so that connections to it are no further errors.
     fn component(&mut self, element: Element<'_>, reader: &mut Reader<'_>) -> Option<ElementNode> {
+        let name = name_of(element, reader)?;
+        let node = self.described_component(element, &name, reader);
+        Some(node.unwrap_or_else(|| {
+            ElementNode::Component(ComponentNode {
+                name,
+                fmu: Spanned::unplaced(PathBuf::new()),
+                is_proxy: false,
+                connectors: BTreeMap::new(),
+                bindings: Vec::new(),
+                step_size: None,
+            })
+        }))
+    }
+
+    fn described_component(
+        &mut self,
+        element: Element<'_>,
+        name: &Spanned<String>,
+        reader: &mut Reader<'_>,
+    ) -> Option<ElementNode> {
         element.expect(
             &["name", "type", "source", "implementation"],
             &OF_ELEMENTS,
             reader,
         );
-        let name = name_of(element, reader);
-        let source = element.required("source", reader);
         let kind = element.text("type");
         let implementation = element.text("implementation");
         let others = |how: &&Spanned<String>| !matches!(&*how.value, "any" | "CoSimulation");
@@ -186,44 +214,10 @@ impl Context {
             );
             reader.unsupported(&thing, &how.span);
         }
-        let (name, source) = name.zip(source)?;
-        let (file, is_proxy) = match reader.package.fmu(&source.value) {
-            Ok(found) => found,
-            Err(message) => {
-                reader.error("bad-source", message, &source.span);
-                return None;
-            }
-        };
-        match kind.as_ref().map(|kind| (&*kind.value, &kind.span)) {
-            None | Some(("application/x-fmu-sharedlibrary", _)) => {
-                let annotations = annotations::read(element, reader);
-                Some(ElementNode::Component(ComponentNode {
-                    name,
-                    fmu: Spanned::new(file.path, source.span),
-                    is_proxy,
-                    connectors: self.connectors(element, reader),
-                    bindings: bindings(element, &mut self.known, reader),
-                    step_size: annotations.step_size,
-                }))
-            }
-            Some(("application/x-ssp-definition", _)) => {
-                let inner =
-                    read_file(&file, &source.span, &mut self.open, &mut self.known, reader)?;
-                // Parameter sets in it refer to its definitions.
-                inner.units.into_iter().for_each(|(name, unit)| {
-                    self.units.entry(name).or_insert(unit);
-                });
-                inner.enumerations.into_iter().for_each(|(name, items)| {
-                    self.enumerations.entry(name).or_insert(items);
-                });
-                let mut system = inner.system;
-                system.name = name;
-                // As if they came last in the system itself (SSP 5.2.2).
-                system
-                    .bindings
-                    .extend(bindings(element, &mut self.known, reader));
-                Some(ElementNode::System(system))
-            }
+        // Without a type, and with the one of FMUs, it is an FMU.
+        let is_system = match kind.as_ref().map(|kind| (&*kind.value, &kind.span)) {
+            None | Some(("application/x-fmu-sharedlibrary", _)) => false,
+            Some(("application/x-ssp-definition", _)) => true,
             Some((other, span)) => {
                 let message = format!("components of the type {other} are not supported");
                 reader.problems.push(
@@ -231,9 +225,63 @@ impl Context {
                         .at(span)
                         .help("supported are FMUs and `.ssd` files"),
                 );
-                None
+                return None;
             }
+        };
+        let Some(source) = element.text("source").filter(|uri| !uri.value.is_empty()) else {
+            let message = format!("`{}` has no `source`: there is no FMU to run", name.value);
+            let help = "SSP 2.0 allows components without a source in templates; give it the path of an FMU";
+            let problem = Problem::error("no-source", message).at(&element.span());
+            reader.problems.push(problem.help(help));
+            return None;
+        };
+        let (file, is_proxy) = match reader.package.fmu(&source.value) {
+            Ok(found) => found,
+            Err(message) => {
+                reader.error("bad-source", message, &source.span);
+                return None;
+            }
+        };
+        if is_system {
+            return self
+                .inner_system(element, name, &file, &source.span, reader)
+                .map(ElementNode::System);
         }
+        let annotations = annotations::read(element, reader);
+        Some(ElementNode::Component(ComponentNode {
+            name: name.clone(),
+            fmu: Spanned::new(file.path, source.span),
+            is_proxy,
+            connectors: self.connectors(element, reader),
+            bindings: bindings(element, &mut self.known, reader),
+            step_size: annotations.step_size,
+        }))
+    }
+
+    /// A description that is a component of this one.
+    fn inner_system(
+        &mut self,
+        element: Element<'_>,
+        name: &Spanned<String>,
+        file: &Reference,
+        place: &Range<usize>,
+        reader: &mut Reader<'_>,
+    ) -> Option<SystemNode> {
+        let inner = read_file(file, place, &mut self.open, &mut self.known, reader)?;
+        // Parameter sets in it refer to its definitions.
+        inner.units.into_iter().for_each(|(name, unit)| {
+            self.units.entry(name).or_insert(unit);
+        });
+        inner.enumerations.into_iter().for_each(|(name, items)| {
+            self.enumerations.entry(name).or_insert(items);
+        });
+        let mut system = inner.system;
+        system.name = name.clone();
+        // As if they came last in the system itself (SSP 5.2.2).
+        system
+            .bindings
+            .extend(bindings(element, &mut self.known, reader));
+        Some(system)
     }
 
     fn connectors(
@@ -252,12 +300,17 @@ impl Context {
             }
             let kind = connector.required("kind", reader);
             let kind = kind.map_or(ConnectorKind::Open, |kind| connector_kind(&kind, reader));
-            let unit = self.unit(connector);
-            if let Entry::Vacant(entry) = connectors.entry(name.value) {
-                entry.insert(Connector { kind, unit });
-            } else {
-                let message = "there are two connectors of this name".to_owned();
-                reader.error("duplicate-name", message, &name.span);
+            for (variable, default) in scalars(connector, &name.value, reader) {
+                let described = Connector {
+                    kind,
+                    unit: self.unit(connector),
+                    default,
+                    span: name.span.clone(),
+                };
+                if connectors.insert(variable, described).is_some() {
+                    let message = "there are two connectors of this name".to_owned();
+                    reader.error("duplicate-name", message, &name.span);
+                }
             }
         }
         connectors
@@ -266,6 +319,8 @@ impl Context {
     /// The unit of the type of a connector or dictionary entry.
     fn unit(&self, element: Element<'_>) -> Option<Unit> {
         let name = element.children().find_map(|child| child.text("unit"))?;
+        // Tools write an empty text where they know no unit.
+        let name = Some(name).filter(|name| !name.value.trim().is_empty())?;
         Some(Unit {
             base: self.units.get(&name.value).copied(),
             name: name.value,

@@ -6,7 +6,6 @@ use std::ops::Range;
 use gyrator_system::{Problem, Spanned, Value, did_you_mean};
 
 use crate::conversion::{Linear, between};
-use crate::models::base;
 use crate::parameters::{Binding, Parameter, ParameterSet};
 use crate::structure::Unit;
 use crate::transformation::Transformation;
@@ -96,19 +95,8 @@ pub(crate) fn conversion(
     let Some((from, to)) = from.zip(to) else {
         return Some(Linear::IDENTITY);
     };
-    if from.name == to.name && (from.base.is_none() || to.base.is_none()) {
-        return Some(Linear::IDENTITY);
-    }
-    let Some((from_base, to_base)) = base(Some(from)).zip(base(Some(to))) else {
-        let missing = if from.base.is_none() { from } else { to };
-        let message = format!(
-            "the unit {} is not defined; {} is passed on in {} as if it were in {}",
-            missing.name, name, from.name, to.name
-        );
-        if reader.is_new(message.clone()) {
-            let problem = Problem::warning("undefined-unit", message);
-            reader.problems.push(problem.at(place));
-        }
+    let Some((from_base, to_base)) = from.base.as_ref().zip(to.base.as_ref()) else {
+        note_undefined(from, to, name, place, reader);
         return Some(Linear::IDENTITY);
     };
     let found = between(from_base, to_base, is_relative);
@@ -120,4 +108,26 @@ pub(crate) fn conversion(
         reader.error("unit-mismatch", message, place);
     }
     found
+}
+
+/// A note that values pass unconverted between two units of which one has no definition.
+pub(crate) fn note_undefined(
+    from: &Unit,
+    to: &Unit,
+    name: &str,
+    place: &Range<usize>,
+    reader: &mut Reader<'_>,
+) {
+    if from.name == to.name {
+        return;
+    }
+    let missing = if from.base.is_none() { from } else { to };
+    let message = format!(
+        "the unit {} is not defined; {name} is passed on in {} as if it were in {}",
+        missing.name, from.name, to.name
+    );
+    if reader.is_new(message.clone()) {
+        let problem = Problem::warning("undefined-unit", message);
+        reader.problems.push(problem.at(place));
+    }
 }

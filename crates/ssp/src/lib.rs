@@ -24,6 +24,7 @@ mod structure;
 mod transformation;
 mod tree;
 mod unit;
+mod vectors;
 mod write;
 
 pub use osp::{PowerPort, is_osp, power_ports, read_osp};

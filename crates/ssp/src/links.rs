@@ -5,6 +5,7 @@ use gyrator_system::{Problem, Spanned, did_you_mean};
 use crate::structure::{ConnectionNode, ConnectorKind, End};
 use crate::transformation;
 use crate::tree::{Element, Reader};
+use crate::vectors::pairs;
 
 /// The kind of a connector, by its word.
 pub(crate) fn connector_kind(kind: &Spanned<String>, reader: &mut Reader<'_>) -> ConnectorKind {
@@ -48,7 +49,10 @@ pub(crate) fn connections(system: Element<'_>, reader: &mut Reader<'_>) -> Vec<C
         );
         let indices = ["startIndices", "endIndices"];
         if let Some(indices) = indices.iter().find_map(|name| element.text(name)) {
-            reader.unsupported("connections of elements of an array", &indices.span);
+            let message = "connections of elements of an array are not supported";
+            let problem = Problem::error("not-supported", message).at(&indices.span);
+            let help = "connect variables of the FMU, such as `x[1]`";
+            reader.problems.push(problem.help(help));
             continue;
         }
         let mut end = |element_name: &str, connector: &str| {
@@ -63,15 +67,22 @@ pub(crate) fn connections(system: Element<'_>, reader: &mut Reader<'_>) -> Vec<C
         let Some((start, end)) = start.zip(end("endElement", "endConnector")) else {
             continue;
         };
-        connections.push(ConnectionNode {
-            start,
-            end,
-            transformation: transformation::read(element, reader),
-            keeps_unit: element
-                .flag("suppressUnitConversion", reader)
-                .unwrap_or(false),
-            span: element.span(),
-        });
+        let transformation = transformation::read(element, reader);
+        let keeps_unit = element.flag("suppressUnitConversion", reader);
+        let ends = [&*start.connector.value, &*end.connector.value];
+        for [from, to] in pairs(element, ends, reader) {
+            let named = |end: &End, connector: String| End {
+                element: end.element.clone(),
+                connector: Spanned::new(connector, end.connector.span.clone()),
+            };
+            connections.push(ConnectionNode {
+                start: named(&start, from),
+                end: named(&end, to),
+                transformation: transformation.clone(),
+                keeps_unit: keeps_unit.unwrap_or(false),
+                span: element.span(),
+            });
+        }
     }
     connections
 }

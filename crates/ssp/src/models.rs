@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gyrator_fmu::{
-    BaseUnit, Causality, Fmu, Limits, ModelDescription, ScalarVariable, TypeAttributes,
-};
+use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, ScalarVariable, TypeAttributes};
 
 use crate::structure::{ConnectorKind, Unit};
 
@@ -78,9 +76,4 @@ pub(crate) fn items(model: &ModelDescription, variable: &ScalarVariable) -> Vec<
     items
         .map(|item| (item.name.clone(), i64::from(item.value)))
         .collect()
-}
-
-/// A unit with its definition in the FMU.
-pub(crate) fn base(unit: Option<&Unit>) -> Option<&BaseUnit> {
-    unit.and_then(|unit| unit.base.as_ref())
 }

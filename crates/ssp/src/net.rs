@@ -1,13 +1,14 @@
 //! The systems in systems as one net: nodes are connectors, and each has one connection at most
 //! that brings values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use gyrator_fmu::ModelDescription;
 use gyrator_system::{Problem, Spanned, did_you_mean};
 
+use crate::conversion::are_alike;
 use crate::models::{Models, kind_of, unit_of};
 use crate::structure::{
     ComponentNode, ConnectionNode, Connector, ConnectorKind, Description, ElementNode, End,
@@ -84,24 +85,109 @@ impl<'d> Net<'d> {
         };
         let mut dictionaries = Dictionaries::default();
         net.add(&description.system, "", models, &mut dictionaries, reader);
+        net.compare_units(reader);
         for system in 0..net.systems.len() {
             for connection in &net.systems[system].connections {
                 net.connect(system, connection, reader);
             }
         }
+        net.note_missing_variables(reader);
         net
     }
 
-    /// The unit of a connector, where it is known.
+    /// The unit of a connector: the FMU's, if values can be converted to it, or else the description's.
+    /// On the way between components a unit without a definition says nothing.
     pub(crate) fn unit(&self, node: &Node) -> Option<Unit> {
-        if let Node::Component(component, variable) = node
-            && let Some(model) = &self.components[*component].model
-            && let Some(variable) = model.variable(variable)
-            && let Some(unit) = unit_of(model, variable)
-        {
-            return Some(unit);
+        let described = self.units.get(node).cloned();
+        match node {
+            Node::Component(..) => Unit::usable(self.unit_in_fmu(node), described),
+            _ => described.filter(|unit| unit.base.is_some()),
         }
-        self.units.get(node).cloned()
+    }
+
+    /// The unit that the FMU itself gives a connector.
+    pub(crate) fn unit_in_fmu(&self, node: &Node) -> Option<Unit> {
+        let Node::Component(component, variable) = node else {
+            return None;
+        };
+        let model = self.components[*component].model.as_ref()?;
+        unit_of(model, model.variable(variable)?)
+    }
+
+    /// A note for each component with connectors that are no variables of its FMU. Connections to them are errors.
+    fn note_missing_variables(&self, reader: &mut Reader<'_>) {
+        /// More are not read at a glance.
+        const LISTED: usize = 5;
+        let sources: BTreeSet<&Node> = self.edges.values().map(|edge| &edge.from).collect();
+        for (index, flat) in self.components.iter().enumerate() {
+            let Some(model) = &flat.model else {
+                continue;
+            };
+            let is_missing = |name: &str| {
+                let node = Node::Component(index, name.to_owned());
+                let is_connected = self.edges.contains_key(&node) || sources.contains(&node);
+                model.variable(name).is_none() && !is_connected
+            };
+            let connectors = flat.node.connectors.iter();
+            let missing: Vec<_> = connectors.filter(|(name, _)| is_missing(name)).collect();
+            let Some((_, first)) = missing.first() else {
+                continue;
+            };
+            let names: Vec<&str> = missing.iter().map(|(name, _)| name.as_str()).collect();
+            let more = match names.len().saturating_sub(LISTED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let shown = names[..names.len().min(LISTED)].join(", ");
+            let message = format!(
+                "the FMU of `{}` has no variables for these connectors, which are ignored: {shown}{more}",
+                flat.name.value
+            );
+            let problem = Problem::warning("unknown-connector", message);
+            reader.problems.push(problem.at(&first.span));
+        }
+    }
+
+    /// A note for each pair of units that an FMU and the description give one connector.
+    fn compare_units(&self, reader: &mut Reader<'_>) {
+        type Places<'n> = Vec<(&'n Node, &'n Range<usize>)>;
+        let mut pairs: BTreeMap<(String, String), Places<'_>> = BTreeMap::new();
+        for (node, described) in &self.units {
+            let Node::Component(component, name) = node else {
+                continue;
+            };
+            let Some(in_fmu) = self.unit_in_fmu(node) else {
+                continue;
+            };
+            let bases = in_fmu.base.zip(described.base);
+            if bases.is_some_and(|(one, other)| !are_alike(&one, &other)) {
+                let connector = &self.components[*component].node.connectors[name];
+                let pair = (in_fmu.name, described.name.clone());
+                pairs.entry(pair).or_default().push((node, &connector.span));
+            }
+        }
+        for ((in_fmu, described), connectors) in pairs {
+            let (first, span) = connectors[0];
+            let first = self.describe(first);
+            let others = match connectors.len() - 1 {
+                0 => String::new(),
+                1 => " and another connector".to_owned(),
+                count => format!(" and {count} other connectors"),
+            };
+            let message = if in_fmu == described {
+                format!(
+                    "the FMU and the description define the unit {in_fmu} of `{first}`{others} differently; the FMU's definition counts"
+                )
+            } else {
+                format!(
+                    "`{first}`{others}: the unit is {in_fmu} in the FMU and {described} in the description; the FMU's unit counts"
+                )
+            };
+            let problem = Problem::warning("different-unit", message).at(span);
+            reader
+                .problems
+                .push(problem.help("correct the unit of the connector, or leave it out"));
+        }
     }
 
     fn add(

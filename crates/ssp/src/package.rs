@@ -113,6 +113,21 @@ impl Package {
         }
     }
 
+    /// The description in a folder around everything, if there is none at its place.
+    pub(crate) fn misplaced(&self) -> Option<PathBuf> {
+        if self.folder.join(&self.description).exists() {
+            return None;
+        }
+        let inner = std::fs::read_dir(&self.folder).ok()?;
+        let names = inner.filter_map(|entry| Some(entry.ok()?.file_name()));
+        let places = names.map(|name| Path::new(&name).join(&self.description));
+        let mut found: Vec<_> = places
+            .filter(|place| self.folder.join(place).is_file())
+            .collect();
+        found.sort();
+        Some(self.shown.join(found.first()?))
+    }
+
     /// The FMU that a URI names, and whether it is to have a process of its own: `proxyfmu` is
     /// libcosim's address of such an FMU, with the file in its query.
     pub(crate) fn fmu(&self, uri: &str) -> Result<(Reference, bool), String> {

@@ -274,12 +274,15 @@ fn parameter(element: Element<'_>, reader: &mut Reader<'_>) -> Option<Parameter>
     Some(Parameter {
         name,
         value: Spanned::new(value, text.span),
-        unit: typed.text("unit").filter(|unit| !unit.value.is_empty()),
+        unit: typed
+            .text("unit")
+            .filter(|unit| !unit.value.trim().is_empty()),
         enumeration: typed.text("name").map(|name| name.value),
     })
 }
 
-fn value(kind: &str, text: &str) -> Option<Value> {
+/// A value of a type, from its text.
+pub(crate) fn value(kind: &str, text: &str) -> Option<Value> {
     match kind {
         "Boolean" => boolean(text).map(Value::Boolean),
         "String" | "Enumeration" => Some(Value::String(text.to_owned())),

@@ -9,7 +9,7 @@ use gyrator_system::{
     Component, Experiment, Problem, Problems, Spanned, SystemFile, check, did_you_mean, toml_file,
 };
 
-use crate::connections::{connection, ways};
+use crate::connections::{connection, outer_signals, ways};
 use crate::description::{self, parameter_sets};
 use crate::models::Models;
 use crate::net::Net;
@@ -180,6 +180,7 @@ fn flatten(description: &Description, options: &Options, reader: &mut Reader<'_>
     for way in &ways {
         system.connections.extend(connection(&net, way, reader));
     }
+    system.outer_signals = outer_signals(&net, &ways, reader);
     system
 }
 

@@ -11,7 +11,7 @@ use crate::given::{Given, conversion, converted, given};
 use crate::models::{is_relative, items};
 use crate::net::{Inside, Net, Node};
 use crate::parameters::Binding;
-use crate::structure::{Description, Unit};
+use crate::structure::{Connector, ConnectorKind, Description, Unit};
 use crate::tree::Reader;
 use crate::unit::{Enumerations, Units};
 
@@ -72,13 +72,48 @@ struct Applied<'n, 'd> {
 }
 
 impl Applied<'_, '_> {
+    /// Values of annotations, which count less than all others.
+    fn defaults(
+        &mut self,
+        connectors: &BTreeMap<String, Connector>,
+        node: impl Fn(String) -> Node,
+        reader: &mut Reader<'_>,
+    ) {
+        for (name, connector) in connectors {
+            let Some(default) = &connector.default else {
+                continue;
+            };
+            if connector.kind == ConnectorKind::Outward {
+                reader.unsupported("values of outputs at the start", &default.span);
+                continue;
+            }
+            let node = node(name.clone());
+            let unit = self.net.unit(&node);
+            let (from, place) = (connector.unit.as_ref(), &default.span);
+            let Some(linear) = conversion(from, unit.as_ref(), false, name, place, reader) else {
+                continue;
+            };
+            let value = StartValue {
+                name_span: connector.span.clone(),
+                value: Spanned::new(converted(default.value.clone(), linear), place.clone()),
+                unit,
+                enumeration: None,
+            };
+            self.values.insert(node, value);
+        }
+    }
+
     /// First what is bound within a system, then what is bound to it, which counts more.
     fn system(&mut self, number: usize, reader: &mut Reader<'_>) {
         let net = self.net;
+        let connectors = &net.systems[number].connectors;
+        self.defaults(connectors, |name| Node::System(number, name), reader);
         for inside in net.inside[number].values() {
             match *inside {
                 Inside::Component(index) => {
                     let node = net.components[index].node;
+                    let of_component = |name| Node::Component(index, name);
+                    self.defaults(&node.connectors, of_component, reader);
                     for binding in &node.bindings {
                         let apply =
                             |applied: &mut Self, given: &Given<'_>, reader: &mut Reader<'_>| {
@@ -338,7 +373,7 @@ impl Applied<'_, '_> {
                         carried.value.value = converted(carried.value.value, linear);
                     }
                 }
-                carried.unit = next.or(carried.unit);
+                carried.unit = Unit::usable(next, carried.unit);
                 if let Some(transformation) = &edge.transformation {
                     let enumeration = carried.enumeration.as_deref();
                     let value = &carried.value.value;

@@ -1,10 +1,11 @@
 //! A description as it is written: systems in systems, their elements, connectors, connections.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use gyrator_fmu::BaseUnit;
-use gyrator_system::Spanned;
+use gyrator_system::{Spanned, Value};
 
 use crate::parameters::Binding;
 use crate::transformation::Transformation;
@@ -17,7 +18,7 @@ pub(crate) struct Description {
     pub(crate) stop_time: Option<Spanned<f64>>,
     pub(crate) macro_step: Option<Spanned<f64>>,
     /// Places of texts in TOML.
-    pub(crate) supplements: Vec<std::ops::Range<usize>>,
+    pub(crate) supplements: Vec<Range<usize>>,
     pub(crate) units: Units,
     pub(crate) enumerations: Enumerations,
 }
@@ -69,6 +70,10 @@ pub(crate) struct Dictionary {
 pub(crate) struct Connector {
     pub(crate) kind: ConnectorKind,
     pub(crate) unit: Option<Unit>,
+    /// The value that an annotation gives it.
+    pub(crate) default: Option<Spanned<Value>>,
+    /// Place of its name.
+    pub(crate) span: Range<usize>,
 }
 
 /// A unit with its definition, where there is one.
@@ -76,6 +81,18 @@ pub(crate) struct Connector {
 pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) base: Option<BaseUnit>,
+}
+
+impl Unit {
+    /// The first of two units for one value that can be converted. If neither can, the first one.
+    pub(crate) fn usable(first: Option<Self>, second: Option<Self>) -> Option<Self> {
+        let has_base = |unit: &Self| unit.base.is_some();
+        let usable = first.clone().filter(has_base);
+        usable
+            .or_else(|| second.clone().filter(has_base))
+            .or(first)
+            .or(second)
+    }
 }
 
 /// Where values of a connector come from.
@@ -95,7 +112,7 @@ pub(crate) struct ConnectionNode {
     pub(crate) end: End,
     pub(crate) transformation: Option<Spanned<Transformation>>,
     pub(crate) keeps_unit: bool,
-    pub(crate) span: std::ops::Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// One end of a connection.

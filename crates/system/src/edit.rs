@@ -39,6 +39,7 @@ impl SystemFile {
             bonds: Vec::new(),
             interface_models: Vec::new(),
             hosts: Vec::new(),
+            outer_signals: Vec::new(),
             unpacked: Unpacked::default(),
         }
     }
@@ -153,12 +154,29 @@ impl SystemFile {
     ///
     /// As [`SystemFile::port`]. Whether the variable exists is not known here.
     pub fn set_start_value(&mut self, port: &str, text: &str) -> Result<(), Problem> {
+        let value = Value::from_text(text);
+        let mut outer = self.outer_signals.iter();
+        if let Some(signal) = outer.find(|signal| signal.is_input && signal.name.value == port) {
+            for end in signal.ends.clone() {
+                let value = match value {
+                    Value::Real(number) => Value::Real(end.convert(number)),
+                    Value::Integer(number) if (end.factor, end.offset) != (1.0, 0.0) => {
+                        Value::Real(end.convert(number as f64))
+                    }
+                    ref other => other.clone(),
+                };
+                if let Some(component) = self.component_mut(&end.port.component) {
+                    component.set_start_value(end.port.variable, value);
+                }
+            }
+            return Ok(());
+        }
         let Port {
             component,
             variable,
         } = self.port(port)?;
         if let Some(component) = self.component_mut(&component) {
-            component.set_start_value(variable, Value::from_text(text));
+            component.set_start_value(variable, value);
         }
         Ok(())
     }

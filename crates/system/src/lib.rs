@@ -21,5 +21,5 @@ pub use problem::{Problem, Problems, Severity, Source, Spanned, closest, did_you
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
-    Port, RemoteHost, Restart, SystemFile, TypeConversion, Unpacked, Value,
+    OuterEnd, OuterSignal, Port, RemoteHost, Restart, SystemFile, TypeConversion, Unpacked, Value,
 };

@@ -23,8 +23,45 @@ pub struct SystemFile {
     pub interface_models: Vec<InterfaceModel>,
     /// Machines that host components.
     pub hosts: Vec<RemoteHost>,
+    /// Signals of the system itself: the connectors of the outermost system of an SSP.
+    pub outer_signals: Vec<OuterSignal>,
     /// Files of the system that were unpacked from an archive.
     pub unpacked: Unpacked,
+}
+
+/// A signal of a system, by a name of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterSignal {
+    /// The name.
+    pub name: Spanned<String>,
+    /// Unit of its values.
+    pub unit: Option<String>,
+    /// Whether it feeds its ends; else its only end is the output that it shows.
+    pub is_input: bool,
+    /// Variables of components.
+    pub ends: Vec<OuterEnd>,
+}
+
+/// A variable that an outer signal stands for. The receiver of the two has factor · value + offset.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OuterEnd {
+    /// The variable.
+    pub port: Port,
+    /// Factor of the value.
+    pub factor: f64,
+    /// Added after the factor, in the unit of the receiver.
+    pub offset: f64,
+}
+
+impl OuterEnd {
+    /// The value of the receiver, with every bit of a value that is not converted.
+    #[must_use]
+    pub fn convert(&self, value: f64) -> f64 {
+        if (self.factor, self.offset) == (1.0, 0.0) {
+            return value;
+        }
+        self.factor * value + self.offset
+    }
 }
 
 /// Keeps files that were unpacked from the archive of a system, as long as a copy of the system is

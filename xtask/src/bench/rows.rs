@@ -32,9 +32,7 @@ pub(super) enum Coupling {
 pub(super) enum Library {
     /// No writable state, and gyrator's annotation that says so.
     Annotated,
-    /// No writable state, without an annotation.
-    Stateless,
-    /// A variable of its own, so that each instance needs a copy.
+    /// A variable of its own and no annotation: each instance has a copy.
     Copied,
     /// As annotated, with a step that takes about 1 µs.
     Busy,
@@ -61,12 +59,7 @@ const MODES: [Mode; 7] = [
     Mode::Threads,
     Mode::Isolated,
 ];
-const LIBRARIES: [Library; 4] = [
-    Library::Annotated,
-    Library::Stateless,
-    Library::Copied,
-    Library::Busy,
-];
+const LIBRARIES: [Library; 3] = [Library::Annotated, Library::Copied, Library::Busy];
 const RECORDINGS: [Recording; 4] = [
     Recording::Off,
     Recording::Csv,
@@ -108,12 +101,11 @@ impl Mode {
 }
 
 impl Library {
-    pub(super) const ALL: [Self; 4] = LIBRARIES;
+    pub(super) const ALL: [Self; 3] = LIBRARIES;
 
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Annotated => "annotated",
-            Self::Stateless => "stateless",
             Self::Copied => "copied",
             Self::Busy => "busy",
         }
@@ -196,16 +188,16 @@ pub(super) fn table() -> Vec<Row> {
     let [held, auto, auto_bonds] =
         [Coupling::Held, Coupling::Auto, Coupling::AutoBonds].map(Mode::Plain);
     let blocks: &[(Mode, &[Library], &[Recording])] = &[
-        (Mode::PLAIN, &LIBRARIES[..3], &[Recording::Off]),
-        (Mode::Supervised, &LIBRARIES[..3], &[Recording::Off]),
+        (Mode::PLAIN, &LIBRARIES[..2], &[Recording::Off]),
+        (Mode::Supervised, &LIBRARIES[..2], &[Recording::Off]),
         (Mode::Threads, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Isolated, &LIBRARIES[..1], &[Recording::Off]),
         (Mode::Supervised, &LIBRARIES[..1], &RECORDINGS[1..]),
         (held, &LIBRARIES[..1], &[Recording::Off]),
         (auto, &LIBRARIES[..1], &[Recording::Off]),
         (auto_bonds, &LIBRARIES[..1], &[Recording::Off]),
-        (held, &LIBRARIES[3..], &[Recording::Off]),
-        (auto, &LIBRARIES[3..], &[Recording::Off]),
+        (held, &LIBRARIES[2..], &[Recording::Off]),
+        (auto, &LIBRARIES[2..], &[Recording::Off]),
     ];
     let of_block = |(mode, libraries, recordings): &(Mode, &[Library], &[Recording])| {
         rows(&[*mode], libraries, recordings)
@@ -219,7 +211,7 @@ pub(super) fn table() -> Vec<Row> {
 
 /// The rows of other masters, which know neither the annotation nor the ways in which gyrator runs.
 pub(super) fn peers() -> Vec<Row> {
-    let mut rows = rows(&[Mode::PLAIN], &[Library::Stateless], &RECORDINGS[..2]);
+    let mut rows = rows(&[Mode::PLAIN], &[Library::Annotated], &RECORDINGS[..2]);
     rows.retain(|row| row.units < 1000);
     rows
 }
@@ -270,7 +262,7 @@ pub(super) fn select(table: &[Row], patterns: &[String]) -> Result<Vec<Row>, Str
         }
         if found.is_empty() {
             return Err(format!(
-                "no row fits `{pattern}`: a pattern has words of a row, as `100 plain stateless off`; they are {}",
+                "no row fits `{pattern}`: a pattern has words of a row, as `100 plain annotated off`; they are {}",
                 words()
             ));
         }
@@ -319,7 +311,6 @@ mod tests {
         let expected = [
             "2 plain copied off",
             "2 supervised annotated off",
-            "2 supervised stateless off",
             "2 supervised copied off",
         ];
         assert_eq!(picked, expected);
@@ -329,8 +320,8 @@ mod tests {
 
     #[test]
     fn combinations_that_the_table_leaves_out_are_measured_when_they_are_named() {
-        let picked = selected(&["10 plain stateless parquet"]);
-        assert_eq!(picked, ["10 plain stateless parquet"]);
+        let picked = selected(&["10 plain annotated parquet"]);
+        assert_eq!(picked, ["10 plain annotated parquet"]);
     }
 
     #[test]

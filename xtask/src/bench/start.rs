@@ -35,7 +35,7 @@ pub(super) fn run(
     .map_err(|error| {
         format!("{error}\nThe C program needs libzip; on Debian: apt-get install libzip-dev")
     })?;
-    let fmu = &fmus.of(Library::Stateless).fmu;
+    let fmu = &fmus.of(Library::Annotated).fmu;
     let floor = |units: usize| {
         let mut command = Command::new(&program);
         command.arg(Tiny::guid()).arg(STEPS.to_string());
@@ -70,14 +70,14 @@ pub(super) fn run(
     pair(
         "run, 2 units",
         2,
-        &run(row(2, Mode::Supervised, Library::Stateless)),
+        &run(row(2, Mode::Supervised, Library::Annotated)),
     )?;
     pair(
         "run, 2 units, plain",
         2,
-        &run(row(2, Mode::PLAIN, Library::Stateless)),
+        &run(row(2, Mode::PLAIN, Library::Annotated)),
     )?;
-    for library in [Library::Stateless, Library::Copied] {
+    for library in [Library::Annotated, Library::Copied] {
         let mut times = Vec::new();
         for _ in 0..repetitions.min(5) {
             times.push(seconds(

@@ -26,7 +26,7 @@ impl Tiny {
             Library::Copied => &["-DWITH_STATE"],
             // About 1 µs at one round a cycle and 3.6 GHz; the floor of its rows says how long it is on this machine.
             Library::Busy => &["-DROUNDS=3600"],
-            Library::Annotated | Library::Stateless => &[],
+            Library::Annotated => &[],
         };
         Self::build_with(root, work, kind.word(), options, &description(kind))
     }
@@ -68,7 +68,7 @@ impl Tiny {
 fn description(kind: Library) -> String {
     const END: &str = "</VendorAnnotations>\n";
     match (kind, DESCRIPTION.split_once("  <VendorAnnotations>")) {
-        (Library::Stateless | Library::Copied, Some((before, after))) => {
+        (Library::Copied, Some((before, after))) => {
             let after = after.split_once(END).map_or("", |(_, after)| after);
             format!("{before}{after}")
         }
@@ -126,14 +126,13 @@ mod tests {
 
     #[test]
     fn only_one_of_the_fmus_has_the_annotation() {
-        let [annotated, stateless, copied, busy] = Library::ALL.map(description);
+        let [annotated, copied, busy] = Library::ALL.map(description);
         assert_eq!(annotated, busy);
         assert!(annotated.contains("shared=\"true\""));
-        assert_eq!(stateless, copied);
-        assert!(!stateless.contains("Annotation"), "{stateless}");
+        assert!(!copied.contains("Annotation"), "{copied}");
         let length = annotated.lines().count();
-        assert_eq!(stateless.lines().count(), length - 3);
-        assert!(stateless.ends_with("</fmiModelDescription>\n"));
+        assert_eq!(copied.lines().count(), length - 3);
+        assert!(copied.ends_with("</fmiModelDescription>\n"));
     }
 
     #[test]
@@ -145,6 +144,6 @@ mod tests {
             // Its name stands in the table of symbols.
             bytes.windows(11).any(|name| name == b"\0instances\0")
         };
-        assert_eq!(Library::ALL.map(has_state), [false, false, true, false]);
+        assert_eq!(Library::ALL.map(has_state), [false, true, false]);
     }
 }

@@ -13,7 +13,10 @@ use crate::initial_values::json;
 use crate::profile::Times;
 use crate::recorder::ResultFile;
 use crate::screen;
-use crate::session_warnings::{no_outputs, shortened_step, warning};
+use crate::session_warnings::{
+    no_outputs, rounded_interval, shortened_step, unused_inputs, warning,
+};
+use crate::state_options::StateOptions;
 use crate::summary::{OutputFile, Summary};
 use crate::summary_file;
 
@@ -26,18 +29,7 @@ impl Session<'_> {
         mut outcome: Result<(), RunError>,
     ) -> Result<Exit, Failure> {
         let report = end.report;
-        let problems = self
-            .warnings
-            .iter()
-            .map(|problem| warning(&self.system, problem));
-        let shortened = shortened_step(&self.system, report);
-        let no_outputs = no_outputs(&running.run, self.single.as_ref(), &self.options.results);
-        let found = report.warnings.iter().cloned();
-        let warnings: Vec<String> = problems
-            .chain(shortened)
-            .chain(no_outputs)
-            .chain(found)
-            .collect();
+        let warnings = self.warnings(running, report);
         let findings = running.judging.as_ref();
         let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
         let parameters = running.parameters.iter();
@@ -97,6 +89,32 @@ impl Session<'_> {
             (ended, None) => ended,
             (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),
         }
+    }
+
+    /// What is worth a note in the summary, besides the notes of the engine.
+    fn warnings(&self, running: &Running, report: &Report) -> Vec<String> {
+        let problems = self
+            .warnings
+            .iter()
+            .map(|problem| warning(&self.system, problem));
+        let shortened = shortened_step(&self.system, report);
+        let no_outputs = no_outputs(&running.run, self.single.as_ref(), &self.options.results);
+        let interval = self.options.results.output_interval;
+        let rounded = rounded_interval(&running.run, report, interval);
+        // A resumed run has the values of the saved state.
+        let is_resumed = self.states.and_then(StateOptions::input).is_some();
+        let unused = match self.single.is_none() && !is_resumed {
+            true => unused_inputs(&running.run),
+            false => Vec::new(),
+        };
+        let found = report.warnings.iter().cloned();
+        problems
+            .chain(shortened)
+            .chain(no_outputs)
+            .chain(rounded)
+            .chain(unused)
+            .chain(found)
+            .collect()
     }
 
     /// Ends the result file where the run did not, with the summary in it where it has a place for one.

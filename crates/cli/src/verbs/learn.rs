@@ -181,6 +181,7 @@ impl LawOptions {
 
 /// Learns, and prints the errors run by run.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
+    options.show.check()?;
     let output = options.output_file.as_deref();
     let outputs = Vec::from_iter(output.map(|path| ("--output-file", path)));
     refuse_outputs(&options, &outputs)?;

@@ -277,6 +277,7 @@ fn make(
     options: &Options,
 ) -> Result<Exit, Failure> {
     fmu_log::start(options.log_level);
+    options.show.check()?;
     let begin = Instant::now();
     let cache = FmuCache::new(options.fmus.open_options());
     let file = read(path, options)?;

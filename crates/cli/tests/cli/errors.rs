@@ -148,6 +148,54 @@ fn mistakes_of_all_phases_are_shown_at_once() {
     });
 }
 
+/// Errors of one file do not hide each other: those of its keys, its words, its bonds and its FMUs.
+#[test]
+fn an_unknown_key_hides_no_other_error() {
+    let changes = [
+        (
+            "method = \"jacobi\"",
+            "method = \"jacob\"\nstep_control = \"eco\"",
+        ),
+        ("extrapolation = \"hold\"", "extrapolation = \"held\""),
+        ("v_start = -100.0", "v_begin = -100.0"),
+        ("to = \"left.x2\"", "to = \"left.x3\""),
+        (
+            "name = \"coupling\"",
+            "name = \"coupling\"\ncorrection = \"residual\"",
+        ),
+    ];
+    let mut text = OSCILLATORS.to_owned();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let bench = Bench::new();
+    bench.write("six.toml", &text);
+    let seven = text.replacen("exchange", "exchanges", 1);
+    bench.write("seven.toml", &seven);
+    bench.write(
+        "checks.toml",
+        "[[checks]]\nsignal = \"*.x\"\nnever_above = 1.0\n",
+    );
+    for (file, count) in [("six.toml", 6), ("seven.toml", 7)] {
+        let check = ["--check", "checks.toml", "--junit", "junit.xml"];
+        let outcome = bench.run([&["run", file, "--summary", "s.json"], &check[..]].concat());
+        assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+        let errors = outcome.stderr.matches("error[").count();
+        assert_eq!(errors, count, "{file}: {}", outcome.stderr);
+        // For programs, too: with the lines of the file.
+        let report = bench.read("junit.xml");
+        let lines = report.matches(&format!("{file}:")).count();
+        assert!(lines >= count, "{report}");
+        assert!(report.contains("left` has no variable `x3`"), "{report}");
+        let detail = bench.json("s.json")["stop_detail"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert_eq!(detail.lines().count(), count, "{detail}");
+    }
+}
+
 #[test]
 fn files_of_other_kinds_are_named() {
     let bench = Bench::new();
@@ -207,6 +255,38 @@ fn files_of_other_kinds_are_named() {
     assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
     let findings = outcome.stdout.lines().filter(|line| line.starts_with(' '));
     assert_eq!(findings.count(), 1, "{}", outcome.stdout);
+}
+
+/// An archive or folder with one folder around everything: the file that is found is named.
+#[test]
+fn a_folder_around_everything_is_named() {
+    use std::io::Write as _;
+    let bench = Bench::new();
+    let archive = |name: &str, entry: &str| {
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(bench.path(name)).unwrap());
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(entry, options).unwrap();
+        zip.write_all(b"<a/>").unwrap();
+        zip.finish().unwrap();
+    };
+    archive("system.ssp", "drive/SystemStructure.ssd");
+    archive("model.fmu", "motor/modelDescription.xml");
+    std::fs::create_dir_all(bench.path("outer/inner")).unwrap();
+    bench.write(
+        "outer/inner/SystemStructure.ssd",
+        "<SystemStructureDescription/>",
+    );
+    for (path, found) in [
+        ("system.ssp", "drive/SystemStructure.ssd"),
+        ("model.fmu", "motor/modelDescription.xml"),
+        ("outer", "`outer/inner`"),
+    ] {
+        let text = stderr_of(&bench, &["run", path]);
+        assert!(
+            text.contains(found) && text.ends_with("exit code 3\n"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

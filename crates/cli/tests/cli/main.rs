@@ -49,6 +49,7 @@ mod results;
 mod rodriguez;
 mod saved_states;
 mod scenarios;
+mod sharing;
 mod single_fmu;
 mod ssp;
 mod study;

@@ -91,6 +91,8 @@ fn quiet_runs_say_nothing_but_errors() {
     for arguments in [
         "run new.toml -e 0.1 -q",
         "simulate fmus/OscillatorForce.fmu -e 0.1 --quiet",
+        "run new.toml -e 0.1 -q --progress never",
+        "run new.toml -e 0.1 -q --progress auto",
     ] {
         let outcome = bench.run(arguments.split(' '));
         assert_eq!(

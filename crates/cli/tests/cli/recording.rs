@@ -255,3 +255,71 @@ fn a_system_without_outputs_says_so() {
     assert!(header.contains(&"x".to_owned()), "{header:?}");
     assert_eq!(rows.len(), 11);
 }
+
+/// A run that ends where it starts has initial values, too.
+#[test]
+fn initial_values_need_no_time_to_run() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    for (arguments, name) in [
+        (&["run", "system.toml"][..], "left.v"),
+        (&["simulate", "fmus/OscillatorForce.fmu"], "v"),
+    ] {
+        for stop in [["-e", "0"], ["-e", "1"], ["-d", "0.001"]] {
+            let value = "v_start=100";
+            let value = ["--start-value".to_owned(), name.replace('v', value)];
+            let value = value.each_ref().map(String::as_str);
+            let outcome = bench.run([arguments, &stop, &value, &["--initialize-only"]].concat());
+            assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+            let mut lines = outcome.stdout.lines().map(str::split_whitespace);
+            let expected = [name, "100.0", "m/s", "output"];
+            let is_shown = lines.any(|cells| cells.eq(expected));
+            assert!(is_shown, "{}", outcome.stdout);
+        }
+    }
+    // Parameters are read once, and need no step either.
+    let outcome = bench.run(
+        "run system.toml -e 0 -o out.csv --output-variable *.k --output-variable *.x".split(' '),
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(
+        outcome.stdout.contains("parameter left.k = 10.0"),
+        "{}",
+        outcome.stdout
+    );
+    assert_eq!(bench.rows("out.csv").1.len(), 1);
+}
+
+/// Rows stand at communication points; an interval between these is rounded, and said to be.
+#[test]
+fn an_interval_between_communication_points_is_noted() {
+    let bench = Bench::new();
+    bench.write("system.toml", OSCILLATORS);
+    for (interval, rounded) in [
+        ("0.003", None),
+        ("0.0025", Some("0.003")),
+        ("0.0005", Some("0.001")),
+    ] {
+        let run = [
+            "run",
+            "system.toml",
+            "-e",
+            "0.01",
+            "-o",
+            "out.csv",
+            "--output-interval",
+            interval,
+        ];
+        let outcome = bench.run(run);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let note = format!(
+            "--output-interval {interval} s is no multiple of the macro-step 0.001 s: rows are written every "
+        );
+        let found = outcome.stdout.split_once(&note);
+        let found = found.map(|(_, rest)| rest.split(' ').next().unwrap());
+        assert_eq!(found, rounded, "{}", outcome.stdout);
+        let step = rounded.map_or(0.003, |rounded| rounded.parse::<f64>().unwrap());
+        let (_, rows) = bench.rows("out.csv");
+        assert!((rows[1][0] - step).abs() < 1e-9, "{rows:?}");
+    }
+}

@@ -333,3 +333,88 @@ fn fmus_of_other_versions_in_a_system_are_named_by_every_verb() {
         }
     }
 }
+
+/// Connectors of the outermost system, with a transformation on the way in and one on the way out.
+const OUTER: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription version="1.0" name="outer" xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+  xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon"><ssd:System name="plant"><ssd:Connectors>
+<ssd:Connector name="wall" kind="input"><ssc:Real unit="mm"/></ssd:Connector><ssd:Connector name="position" kind="output"><ssc:Real/></ssd:Connector>
+<ssd:Connector name="time" kind="output"><ssc:Real/></ssd:Connector><ssd:Connector name="unused" kind="input"/></ssd:Connectors>
+<ssd:Elements><ssd:Component name="left" source="../fmus/OscillatorForce.fmu"/><ssd:Component name="other" source="../fmus/OscillatorForce.fmu"/></ssd:Elements>
+<ssd:Connections><ssd:Connection startConnector="wall" endElement="left" endConnector="x2"/>
+<ssd:Connection startConnector="wall" endElement="other" endConnector="x2"><ssc:LinearTransformation factor="-2"/></ssd:Connection>
+<ssd:Connection startElement="left" startConnector="x" endConnector="position"><ssc:LinearTransformation factor="1000" offset="1"/></ssd:Connection>
+<ssd:Connection startElement="other" startConnector="v" endConnector="time"/></ssd:Connections></ssd:System>
+<ssd:DefaultExperiment stopTime="0.1"/><ssd:Units><ssc:Unit name="mm"><ssc:BaseUnit m="1" factor="0.001"/></ssc:Unit></ssd:Units></ssd:SystemStructureDescription>"#;
+
+#[test]
+fn signals_of_the_outermost_system_are_fed_and_recorded() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("plant")).unwrap();
+    bench.write("plant/SystemStructure.ssd", OUTER);
+    bench.write("outer.csv", "time,wall\n0,0\n0.1,250\n");
+    bench.write("inner.csv", "time,left.x2,other.x2\n0,0,0\n0.1,0.25,-0.5\n");
+    let run = |further: &[&str], result: &str| {
+        let run = ["run", "plant", "--step-size", "0.01", "-o", result];
+        let outcome = bench.run([&run[..], further].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let (names, rows) = bench.rows(result);
+        assert_eq!(names.last().unwrap(), "plant.time");
+        let column = |name: &str| {
+            let place = names.iter().position(|known| known == name).unwrap();
+            Vec::from_iter(rows.iter().map(|row| row[place]))
+        };
+        assert!(column("left.x").iter().any(|x| *x != 0.0));
+        let shown = column("left.x")
+            .iter()
+            .map(|x| 1000.0 * x + 1.0)
+            .collect::<Vec<_>>();
+        assert_eq!(column("position"), shown);
+        assert_eq!(column("plant.time"), column("other.v"));
+        bench.read(result)
+    };
+    let outer = run(&["--input-file", "outer.csv"], "1.csv");
+    assert!(outer == run(&["--input-file", "inner.csv"], "2.csv"));
+    let outer = run(&["--start-value", "wall=250"], "3.csv");
+    let inner = [
+        "--start-value",
+        "left.x2=0.25",
+        "--start-value",
+        "other.x2=-0.5",
+    ];
+    assert!(outer == run(&inner, "4.csv"));
+    let arguments = [
+        "run",
+        "plant",
+        "--step-size",
+        "0.01",
+        "-o",
+        "5.csv",
+        "--output-variable",
+        "position",
+    ];
+    assert_eq!(bench.run(arguments).code, Some(0));
+    assert!(bench.read("5.csv").starts_with("time,position\n0.0,1.0\n"));
+    let outcome = bench.run(["inspect", "plant"]);
+    for line in [
+        "  wall → left.x2 × 0.001\n",
+        "  left.x → position × 1000 + 1\n",
+    ] {
+        assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
+    }
+    bench.write("wrong.csv", "time,walls\n0,0\n");
+    let outcome = bench.run([
+        "run",
+        "plant",
+        "--step-size",
+        "0.01",
+        "--input-file",
+        "wrong.csv",
+    ]);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("did you mean `wall`?"),
+        "{}",
+        outcome.stderr
+    );
+}

@@ -155,3 +155,65 @@ fn a_sense_of_the_wrong_sign_is_a_warning_at_the_start() {
         );
     }
 }
+
+/// Inputs that nothing feeds are one line of a run, and a list for `inspect`, as are start values that
+/// connections replace.
+#[test]
+fn inputs_without_values_and_values_without_effect_are_named() {
+    let bench = Bench::new();
+    let open = OSCILLATORS.replace(
+        "[[connections]]\nfrom = \"right.x\"\nto = \"left.x2\"\n",
+        "",
+    );
+    bench.write("open.toml", &open);
+    let note = "nothing feeds an input: left.x2; it keeps the start value of its FMU";
+    let outcome = bench.run(["run", "open.toml"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(
+        outcome.stdout.matches(note).count(),
+        1,
+        "{}",
+        outcome.stdout
+    );
+    let outcome = bench.run(["inspect", "open.toml"]);
+    let list = "\ninputs that nothing feeds (1)\n  left.x2\n";
+    assert!(outcome.stdout.contains(list), "{}", outcome.stdout);
+    // A start value, an input file and a scenario are values.
+    bench.write("inputs.csv", "time,left.x2\n0,1\n");
+    bench.write(
+        "scenario.toml",
+        "[[actions]]\ntime = 1\nvariable = 'left.x2'\naction = { name = 'override', value = 1 }\n",
+    );
+    let with_scenario = open.replace("[experiment]", "[experiment]\nscenario = 'scenario.toml'");
+    bench.write("acted.toml", &with_scenario);
+    for arguments in [
+        &["open.toml", "--start-value", "left.x2=1"][..],
+        &["open.toml", "--input-file", "inputs.csv"],
+        &["acted.toml"],
+    ] {
+        let outcome = bench.run([&["run"], arguments].concat());
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(
+            !outcome.stdout.contains("nothing feeds"),
+            "{}",
+            outcome.stdout
+        );
+    }
+    let set = OSCILLATORS.replace("v_start = 100.0 ", "v_start = 100.0, x2 = 1.0, v2 = 1.0 ");
+    bench.write("set.toml", &set);
+    let outcome = bench.run(["run", "set.toml", "--summary", "summary.json"]);
+    let note = "start values of connected inputs have no effect: left.x2, left.v2";
+    assert_eq!(
+        outcome.stdout.matches(note).count(),
+        1,
+        "{}",
+        outcome.stdout
+    );
+    let notes = bench.json("summary.json")["notes"].to_string();
+    assert!(notes.contains(note), "{notes}");
+    let outcome = bench.run(["inspect", "set.toml", "--json"]);
+    let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let names = serde_json::json!(["left.x2", "left.v2"]);
+    assert_eq!(facts["replaced_start_values"], names);
+    assert_eq!(facts["unfed_inputs"], serde_json::json!([]));
+}

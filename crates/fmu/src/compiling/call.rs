@@ -5,8 +5,8 @@ use std::process::Command;
 
 use super::Compiler;
 use super::sources::{FileSet, Sources};
+use crate::elf::Binary;
 use crate::limited_command;
-use crate::needs::Binary;
 
 /// Options that every call has. A prefix that sources give to the names of their functions for
 /// static linking is taken off where their headers allow it (`fmi2Functions.h`, since 2.0.1).

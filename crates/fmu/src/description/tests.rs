@@ -297,6 +297,24 @@ fn c59_declared_type_supplies_what_is_not_given() {
     assert_eq!(names, [("P", 1), ("D", 4)]);
 }
 
+/// Tools write empty attributes where they know nothing.
+#[test]
+fn c59_an_empty_unit_is_none() {
+    let d = clean(
+        "<TypeDefinitions><SimpleType name='T'><Real unit='degC'/></SimpleType></TypeDefinitions>\
+         <ModelVariables>\
+           <ScalarVariable name='a' valueReference='0' causality='input'><Real unit='' start='0'/></ScalarVariable>\
+           <ScalarVariable name='b' valueReference='1' causality='input'><Real unit=' ' start='0'/></ScalarVariable>\
+           <ScalarVariable name='c' valueReference='2' causality='input'><Real declaredType='T' unit='' start='0'/></ScalarVariable>\
+         </ModelVariables>",
+    );
+    let unit = |name| d.variable(name).and_then(|v| v.real()?.unit.as_deref());
+    assert_eq!(
+        [unit("a"), unit("b"), unit("c")],
+        [None, None, Some("degC")]
+    );
+}
+
 const THREE: &str = "<ModelVariables>\
     <ScalarVariable name='a' valueReference='0' causality='input'><Real start='0'/></ScalarVariable>\
     <ScalarVariable name='b' valueReference='1' causality='output'><Real derivative='1'/>\

@@ -161,7 +161,10 @@ impl<'a> Parser<'a> {
         let defaults = declared.cloned().unwrap_or_default();
         RealAttributes {
             quantity: text(e, "quantity").or(defaults.quantity),
-            unit: text(e, "unit").or(defaults.unit),
+            // Tools write an empty text where they know no unit.
+            unit: text(e, "unit")
+                .filter(|unit| !unit.trim().is_empty())
+                .or(defaults.unit),
             display_unit: text(e, "displayUnit").or(defaults.display_unit),
             relative_quantity: self
                 .boolean(e, "relativeQuantity")

@@ -106,8 +106,17 @@ impl Instance {
         call: fmi2_abi::signature::Command,
         next: SlaveState,
     ) -> CallResult {
+        let (slot, component) = (self.slot, self.component);
         // SAFETY: the component is alive and the state allows the call.
-        let status = self.slot.call(function, || unsafe { call(self.component) });
+        let act = || slot.call(function, || unsafe { call(component) });
+        let is_watched = matches!(
+            function,
+            Function::EnterInitializationMode | Function::ExitInitializationMode
+        );
+        let status = match self.cold.watch.as_mut().filter(|_| is_watched) {
+            Some(watch) => watch.during(function.name(), act),
+            None => act(),
+        };
         self.conclude_slowly(function, status)?;
         self.state = next;
         Ok(())
@@ -164,15 +173,23 @@ impl Instance {
             // Not every 16th only.
             float_control::watch_all();
         }
+        let (slot, do_step, component) = (self.slot, self.do_step, self.component);
         // SAFETY: the component is alive and the state allows the call.
-        let status = self.slot.measured_step(time, || unsafe {
-            (self.do_step)(
-                self.component,
-                time,
-                step,
-                Boolean::from(no_set_state_prior),
-            )
-        });
+        let call = || unsafe { do_step(component, time, step, Boolean::from(no_set_state_prior)) };
+        let act = || slot.measured_step(time, call);
+        let is_first = self.step == 1;
+        let watch = self.cold.watch.as_mut();
+        let status = match watch.filter(|watch| is_first || watch.has_changing_steps()) {
+            Some(watch) => {
+                let status = watch.during(Function::DoStep.name(), act);
+                if watch.has_changing_steps() {
+                    // From now on every step comes here.
+                    float_control::watch_all();
+                }
+                status
+            }
+            None => act(),
+        };
         self.conclude_step(status, time, step)
     }
 

@@ -3,20 +3,21 @@
 #![expect(unsafe_code, reason = "calls fmi2Instantiate and fmi2FreeInstance")]
 
 use std::ffi::CString;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 
 use super::{Capabilities, Cold, Instance};
+use crate::c_library::OwnState;
 use crate::description::ModelDescription;
 use crate::error::LoadError;
-use crate::exchanged_variables::OwnVariables;
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
-use crate::fmu::{Idle, InstanceOptions};
+use crate::fmu::InstanceOptions;
 use crate::library::Library;
 use crate::logger::{self, LogSink};
+use crate::surroundings::{KnownChange, Watch};
 use crate::warning::Warning;
 
 /// Makes a component with the root directory as the working directory, which the whole process
@@ -41,8 +42,10 @@ pub(crate) struct Making {
     pub(crate) warnings: Vec<Warning>,
     /// The control words of the floating-point unit before the library was loaded.
     pub(crate) float_control: FloatControl,
-    /// Where the library goes when the instance has been freed, if it may be used again.
-    pub(crate) idle: Option<Idle>,
+    /// The instance has to be called by the thread that makes it.
+    pub(crate) keeps_thread: bool,
+    /// What instances of the FMU change of the process.
+    pub(crate) known_change: Arc<KnownChange>,
 }
 
 impl Making {
@@ -80,27 +83,41 @@ impl Making {
                 self.component(&c_name, resources, options, &sink, callbacks)
             })
         };
-        let (component, warning) = if starts_java {
-            made_in_root(make)
-        } else {
-            (make(), None)
+        let make = || match starts_java {
+            true => made_in_root(make),
+            false => (make(), None),
+        };
+        let mut watch = self.watch(options);
+        let (component, warning) = match &mut watch {
+            Some(watch) => watch.during("fmi2Instantiate", make),
+            None => make(),
         };
         self.warnings.extend(warning);
         if component.is_null() {
             sink.unregister();
             return Err(self.refused(name, &sink));
         }
-        let variables = self.library.variables;
-        sink.set_component(variables.map_or(component, OwnVariables::component));
+        let own_state = self.library.own_state.as_deref();
+        sink.set_component(own_state.map_or(component, OwnState::component));
         for warning in &self.warnings {
             sink.warn(&warning.to_string());
         }
-        let mut instance = self.finish((name, component), sink, guard, options);
+        let mut instance = self.finish((name, component), sink, guard, options, watch);
         instance.restore_float_control("fmi2Instantiate");
         if options.logging_on && !options.log_categories.is_empty() {
             instance.choose_log_categories(&options.log_categories);
         }
         Ok(instance)
+    }
+
+    /// The watch over what it changes of the process; FMUs that say that they share nothing are not watched.
+    fn watch(&self, options: &InstanceOptions) -> Option<Watch> {
+        let is_watched = !self.description.declares_shared_library();
+        is_watched.then(|| Watch {
+            puts_back: !options.is_alone,
+            known: Arc::clone(&self.known_change),
+            ..Watch::default()
+        })
     }
 
     /// Returns the callback only for FMUs that step in the background (C-12).
@@ -137,7 +154,7 @@ impl Making {
                 )
             }
         };
-        sink.while_making(|| match self.library.variables {
+        sink.while_making(|| match &self.library.own_state {
             Some(own) => own.make(make),
             None => make(),
         })
@@ -168,6 +185,7 @@ impl Making {
         sink: Arc<LogSink>,
         guard: SlotGuard,
         options: &InstanceOptions,
+        watch: Option<Watch>,
     ) -> Instance {
         let functions = self.library.functions;
         Instance {
@@ -196,8 +214,9 @@ impl Making {
                 load_warnings: self.warnings,
                 saved: super::saved_state::SavedStates::default(),
                 fatal: self.fatal,
-                library: self.library,
-                idle: self.idle,
+                watch,
+                keeps_thread: self.keeps_thread,
+                _library: self.library,
                 _guard: guard,
             }),
         }
@@ -233,12 +252,6 @@ impl Drop for Instance {
         self.slot.call(Function::FreeInstance, call);
         self.restore_float_control(Function::FreeInstance.name());
         self.cold.sink.unregister();
-        if let Some(idle) = &self.cold.idle {
-            // SAFETY: the instance was freed, and the library is its own.
-            unsafe { self.cold.library.renew() };
-            let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push(self.cold.library.clone());
-        }
     }
 }
 

@@ -33,9 +33,9 @@ use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
 use crate::flight_recorder::{Slot, SlotGuard};
 use crate::float_control::{self, FloatControl};
-use crate::fmu::Idle;
 use crate::library::{Functions, Library};
 use crate::logger::LogSink;
+use crate::surroundings::{Change, Watch};
 use crate::warning::Warning;
 
 /// Result of a call: one word, so that success costs one comparison.
@@ -138,9 +138,10 @@ struct Cold {
     saved: saved_state::SavedStates,
     /// Shared by all instances of the FMU: one of them has reported Fatal.
     fatal: Arc<AtomicBool>,
-    library: Library,
-    /// Where the library goes in the end, if it may be used again.
-    idle: Option<Idle>,
+    /// What it changes of the process, where that is watched.
+    watch: Option<Watch>,
+    keeps_thread: bool,
+    _library: Library,
     _guard: SlotGuard,
 }
 
@@ -194,6 +195,19 @@ impl Instance {
     #[must_use]
     pub fn load_warnings(&self) -> &[Warning] {
         &self.cold.load_warnings
+    }
+
+    /// What its calls have changed of the process, such as the locale: [instantiation, initialisation and the first
+    /// step](crate::Change).
+    #[must_use]
+    pub fn process_changes(&self) -> &[Change] {
+        self.cold.watch.as_ref().map_or(&[], |watch| &watch.changes)
+    }
+
+    /// Whether it has to be called by the thread that made it: [`Sharing::keeps_thread`](crate::Sharing::keeps_thread).
+    #[must_use]
+    pub const fn keeps_thread(&self) -> bool {
+        self.cold.keeps_thread
     }
 
     /// State by the table of section 4.2.4.

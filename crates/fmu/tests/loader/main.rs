@@ -7,7 +7,6 @@ mod building;
 mod calls;
 mod compiling;
 mod descriptions;
-mod in_turn;
 mod loading;
 mod logging;
 mod places;

@@ -89,7 +89,8 @@ pub(super) fn end_turn(units: &mut Units, turn: Option<&Turn>) {
         members, dispatch, ..
     } = units;
     if let (Some(turn), Some(dispatch)) = (turn, dispatch) {
-        dispatch.end(turn, |component| !members[component].overlaps);
+        let is_dealt = |member: &Member| !member.overlaps && !member.keeps_thread;
+        dispatch.end(turn, |component| is_dealt(&members[component]));
     }
 }
 
@@ -161,8 +162,26 @@ fn step_at_once(
         }
     }
     match turn {
-        Some(turn) if turn.way == Way::Parallel => share_out(units, courses, step, clock, turn),
-        turn => step_one_by_one(units, courses, components.clone(), step, clock, turn),
+        Some(turn) if turn.way == Way::Parallel => {
+            share_out(units, courses, step, clock, turn);
+            let is_here = |member: &Member| member.keeps_thread;
+            step_one_by_one(
+                units,
+                courses,
+                components.clone(),
+                step,
+                clock,
+                (None, is_here),
+            );
+        }
+        turn => step_one_by_one(
+            units,
+            courses,
+            components.clone(),
+            step,
+            clock,
+            (turn, |_| true),
+        ),
     }
     let mut are_stepping = true;
     while std::mem::take(&mut are_stepping) {
@@ -185,7 +204,7 @@ fn step_one_by_one(
     components: impl Iterator<Item = usize>,
     step: &Step,
     clock: &Clock,
-    turn: Option<&Turn>,
+    (turn, is_here): (Option<&Turn>, impl Fn(&Member) -> bool),
 ) {
     let Units {
         members,
@@ -197,7 +216,7 @@ fn step_one_by_one(
     let mut before = measured.as_ref().map_or(0, |(dispatch, _)| dispatch.now());
     for (place, component) in components.enumerate() {
         let member = &mut members[component];
-        if member.overlaps {
+        if member.overlaps || !is_here(member) {
             continue;
         }
         let (inputs, values) = inputs_of(courses, member);

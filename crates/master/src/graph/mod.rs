@@ -10,6 +10,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use gyrator_system::OuterSignal;
+
 use crate::correction::Correction;
 use crate::decision::Decision;
 use crate::exchange_mode::Exchange;
@@ -41,6 +43,8 @@ pub struct Graph {
     pub(crate) macro_step: f64,
     /// Choices that were made of the description alone.
     pub(crate) decisions: Vec<Decision>,
+    /// Signals of the system itself, which stand for variables of components.
+    pub outer_signals: Vec<OuterSignal>,
 }
 
 /// A unit in the system.

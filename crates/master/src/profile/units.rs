@@ -34,14 +34,23 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
             return self.inner.make(order);
         };
         let calls = profile.calls(order.name());
-        let (made, stretch) = profile.0.measure(|| match self.inner.make(order)? {
-            Some(unit) => Ok(unit),
-            None => Ok(Box::new(order.instantiate()?) as Box<dyn Unit>),
-        });
+        let (made, stretch) = profile.0.measure(|| order.make(&mut self.inner));
         calls.add(Call::Load, stretch);
         let component = Some(calls.number());
         profile.0.trace(component, Call::Load.word(), stretch);
-        Ok(Some(Box::new(ProfiledUnit::new(made?, profile, calls))))
+        Ok(Some(Box::new(ProfiledUnit::new(
+            made?.into_unit(),
+            profile,
+            calls,
+        ))))
+    }
+
+    fn set_apart(&mut self, component: &str, why: &str) -> bool {
+        self.inner.set_apart(component, why)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
     }
 }
 

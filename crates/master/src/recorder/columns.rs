@@ -1,13 +1,15 @@
 //! The columns of the rows that a run records, and the parameters beside them.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use gyrator_record::{Cell, Column, ColumnType};
+use gyrator_system::{OuterEnd, OuterSignal};
 use wildmatch::WildMatch;
 
 use super::{Selection, UnknownVariable};
 use crate::bond_values::{BOND_VALUES, BondValue};
-use crate::graph::Graph;
+use crate::graph::{Graph, RecordedVariable};
 use crate::observer::{View, Watch};
 use crate::unit::{Causality, Value, VariableType};
 
@@ -19,6 +21,8 @@ pub(super) struct Selected {
     bonds: Vec<(usize, BondValue)>,
     /// Places among the values of the step control.
     control: Vec<usize>,
+    /// Signals of the system itself, by the places of their outputs.
+    outer: Vec<(usize, OuterEnd)>,
     /// Names of inputs and local variables, which the run is asked for.
     watches: Vec<String>,
     /// One of them is an input: its value is known when the next step is made.
@@ -82,8 +86,20 @@ impl Columns {
                 selected.control.push(place);
             }
         }
-        for (place, variable) in graph.signals().into_iter().enumerate() {
-            if choice.selects(&variable.name, variable.kind, variable.unit) {
+        let reals = graph.real_outputs();
+        for (signal, end, place) in shown_outside(graph, &reals) {
+            if choice.selects(&signal.name.value, VariableType::Real, signal.unit.clone()) {
+                selected.outer.push((place, end.clone()));
+            }
+        }
+        let others = graph.signals();
+        for (place, variable) in others.iter().enumerate() {
+            if choice.selects(&variable.name, variable.kind, variable.unit.clone()) {
+                selected.signals.push(place);
+            }
+        }
+        for (signal, _, place) in shown_outside(graph, &others) {
+            if choice.selects(&signal.name.value, others[place].kind, signal.unit.clone()) {
                 selected.signals.push(place);
             }
         }
@@ -109,6 +125,9 @@ impl Selected {
             .extend(bonds.map(|(bond, value)| (value.get)(view, *bond)));
         let control = self.control.iter().map(|place| view.control[*place].1);
         row.reals.extend(control);
+        let outer = self.outer.iter();
+        row.reals
+            .extend(outer.map(|(place, end)| end.convert(view.reals[*place])));
         let signals = self.signals.iter().map(|place| &view.signals[*place]);
         let watched = &view.watched[..self.watches.len()];
         let watched = watched.iter().map(|watched| &watched.value);
@@ -132,6 +151,7 @@ impl Selected {
     pub(super) fn are_real_outputs(&self) -> bool {
         self.bonds.is_empty()
             && self.control.is_empty()
+            && self.outer.is_empty()
             && self.signals.is_empty()
             && self.watches.is_empty()
     }
@@ -185,6 +205,23 @@ impl Selected {
         }
         parameters
     }
+}
+
+/// Signals of the system itself that show one of these outputs, with its place among them.
+fn shown_outside<'g>(
+    graph: &'g Graph,
+    outputs: &[RecordedVariable],
+) -> Vec<(&'g OuterSignal, &'g OuterEnd, usize)> {
+    let places = outputs.iter().map(|output| output.name.as_str()).zip(0..);
+    let places: BTreeMap<&str, usize> = places.collect();
+    let mut shown = Vec::new();
+    for signal in graph.outer_signals.iter().filter(|s| !s.is_input) {
+        for end in &signal.ends {
+            let place = places.get(&*end.port.to_string());
+            shown.extend(place.map(|place| (signal, end, *place)));
+        }
+    }
+    shown
 }
 
 /// The columns chosen so far, and which patterns have not met any.

@@ -154,7 +154,7 @@ impl Resolver<'_> {
         match look_up(EXCHANGE_MODES, &choice) {
             Ok(mode) => mode.build(),
             Err(problems) => {
-                self.problems.extend(problems);
+                self.report_once(problems);
                 Exchange::AUTO
             }
         }
@@ -279,6 +279,7 @@ impl Resolver<'_> {
             clock,
             macro_step,
             decisions: Vec::new(),
+            outer_signals: self.file.outer_signals.clone(),
         };
         graph.bonds = bonds(self.file, &self.by_name, &graph, corrections);
         self.problems.extend(generalised_bonds(self.file, &graph));
@@ -324,8 +325,17 @@ impl Resolver<'_> {
         match registry.look_up(choice) {
             Ok(found) => Some(found),
             Err(problems) => {
-                self.problems.extend(problems);
+                self.report_once(problems);
                 None
+            }
+        }
+    }
+
+    /// Problems of a word that may stand for many components.
+    fn report_once(&mut self, problems: Vec<Problem>) {
+        for problem in problems {
+            if !self.problems.contains(&problem) {
+                self.problems.push(problem);
             }
         }
     }

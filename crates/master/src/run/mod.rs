@@ -35,7 +35,8 @@ use crate::report::{Report, StopReason};
 use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
-use crate::unit::Period;
+use crate::unit::{Period, ProcessChange};
+use crate::unused_inputs::UnusedInputs;
 use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
@@ -109,6 +110,11 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
 pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
+}
+
+/// The inputs that nothing feeds, and the start values of a run that have no effect.
+pub fn unused_inputs(run: &Run) -> UnusedInputs {
+    UnusedInputs::of(&run.state.graph, Some(&run.state.scenario))
 }
 
 /// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run is over, however
@@ -335,6 +341,17 @@ impl Run {
     /// Simulated time, s.
     pub fn time(&self) -> f64 {
         self.timeline.time()
+    }
+
+    /// What the units have changed of their process, by component; only those that have changed something.
+    pub(crate) fn process_changes(&self) -> Vec<(String, Vec<ProcessChange>)> {
+        let members = self.state.units.members.iter();
+        let components = members.zip(&self.state.graph.components);
+        let changes = components.map(|(member, component)| {
+            let changes = member.slot.process_ties().changes;
+            (component.name.clone(), changes)
+        });
+        changes.filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
     /// Stop reason, counters, energies and notes of the run so far.

@@ -14,7 +14,7 @@ use crate::report::{
     InterfaceModelReport, Report, StopReason,
 };
 use crate::state::{DoneAction, Member, Phase, StepResponse};
-use crate::unit::StepOutcome;
+use crate::unit::{ProcessChange, StepOutcome};
 use crate::verdict::Verdict;
 
 /// Times that differ by less, relative to them, differ by rounding.
@@ -122,6 +122,7 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
     notes.extend(denied_abilities(run));
+    notes.extend(process_changes(run));
     notes.extend(own_ends(run));
     notes.extend(actions_to_come(run));
     for index in 0..run.state.graph.bonds.len() {
@@ -153,6 +154,26 @@ fn denied_abilities(run: &Run) -> impl Iterator<Item = String> {
         let notes = member.denied.notes.iter();
         notes.map(|note| format!("{}: {note}", node.name))
     })
+}
+
+/// Names the units that have changed what the whole process has.
+fn process_changes(run: &Run) -> Vec<String> {
+    let one = |change: &ProcessChange| {
+        let end = match change.is_put_back {
+            true => ", which was put back",
+            false => "",
+        };
+        format!("{} has changed {}{end}", change.call, change.what)
+    };
+    let changes = run.process_changes().into_iter();
+    let note = |(component, changes): (String, Vec<ProcessChange>)| {
+        let list: Vec<String> = changes.iter().map(one).collect();
+        format!(
+            "`{component}`: {}: all components of a process share it",
+            list.join("; ")
+        )
+    };
+    changes.map(note).collect()
 }
 
 /// Names each unit that has ended the simulation, with its time; one that did so within the last macro-step has no values

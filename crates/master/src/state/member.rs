@@ -32,6 +32,8 @@ pub(crate) struct Member {
     pub(crate) is_stepping: bool,
     /// Its unit makes steps beside others, as it has shown.
     pub(crate) overlaps: bool,
+    /// Its unit has to be called by the thread that made it.
+    pub(crate) keeps_thread: bool,
     /// Number of the communication step in progress, where there are several.
     part: u32,
     pub(crate) outcome: StepOutcome,
@@ -81,6 +83,7 @@ impl Member {
         let node = &graph.components[component];
         let handle = |variable: usize| node.description.variables[variable].handle;
         Self {
+            keeps_thread: slot.process_ties().keeps_thread,
             slot,
             input_handles: node
                 .inputs

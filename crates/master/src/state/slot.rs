@@ -2,7 +2,7 @@ use gyrator_fmu::{Instance, Interruption, Lane};
 
 use crate::rows::Rows;
 use crate::unit::FmuUnit;
-use crate::unit::{Handle, StepOutcome, Unit, UnitResult, Value};
+use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
 
 /// Whether the units are called together.
 pub(crate) enum Together {
@@ -63,6 +63,14 @@ impl Slot {
         match self {
             Self::Fmu(unit) => unit.warnings(),
             Self::Other(unit) => unit.warnings(),
+        }
+    }
+
+    /// As [`Unit::process_ties`].
+    pub(crate) fn process_ties(&self) -> ProcessTies {
+        match self {
+            Self::Fmu(unit) => unit.process_ties(),
+            Self::Other(unit) => unit.process_ties(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A described system with its units, ready to be started.
 
+mod apart;
 mod assemble;
 mod feasibility;
 mod patterns;
@@ -14,14 +15,16 @@ mod starting;
 mod state_file;
 mod suggested_bonds;
 mod suggested_connections;
+mod ties;
 mod unit_source;
 mod word;
 
+pub use crate::unused_inputs::UnusedInputs;
 pub use assemble::{FmuCache, copied_libraries, further_problems};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
 pub(crate) use resolved::graph_and_steps;
-pub use resolved::{check_scenario, resolved_graph};
+pub use resolved::{resolved_graph, unused_inputs};
 pub use settings::{BondSettings, ComponentSettings, ConnectionSettings, InterfaceModelSettings};
 pub use state_file::{Resumption, StateFile};
 pub use suggested_bonds::{Evidence, SuggestedBond, suggested_bonds};

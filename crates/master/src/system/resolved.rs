@@ -18,6 +18,7 @@ use crate::start_error::StartError;
 use crate::state::RunningScenario;
 use crate::step_control::StepControl;
 use crate::unit::Period;
+use crate::unused_inputs::UnusedInputs;
 
 /// The resolved system, without running it.
 ///
@@ -27,12 +28,14 @@ pub fn resolved_graph(system: &System) -> Result<Graph, StartError> {
     graph_and_steps(system).map(|(graph, _)| graph)
 }
 
-/// Finds the problems of a system's scenario that need no run to find, of a system without others.
+/// The inputs of a system that nothing feeds, and its start values that have no effect.
 ///
 /// # Errors
 /// All problems of the scenario, or of the description.
-pub fn check_scenario(system: &System) -> Result<(), StartError> {
-    joined_scenario(system, &resolved_graph(system)?).map(|_| ())
+pub fn unused_inputs(system: &System) -> Result<UnusedInputs, StartError> {
+    let graph = resolved_graph(system)?;
+    let scenario = joined_scenario(system, &graph)?;
+    Ok(UnusedInputs::of(&graph, scenario.as_ref()))
 }
 
 /// The scenario of a system with its names resolved.

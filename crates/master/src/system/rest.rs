@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gyrator_system::{Component, Problem, Spanned, SystemFile};
+use gyrator_system::{Choice, Component, Problem, Spanned, SystemFile};
 
 use super::patterns;
 use crate::registries::Registries;
+use crate::registry::{EntryKind, Registry};
 use crate::resolve::resolve;
 use crate::unit::UnitDescription;
 
@@ -15,16 +16,16 @@ type Described<'a> = (&'a Component, Arc<UnitDescription>);
 /// Resolves the names of `described` components and of what lies between them. Steps are not judged:
 /// options of the command line may still change them.
 pub(super) fn problems(file: &SystemFile, described: Vec<Described<'_>>) -> Vec<Problem> {
+    // A program's own words are not known here.
+    let registries = Registries::default();
+    let mut problems = unknown_words(file, &registries);
     if described.is_empty() {
-        return Vec::new();
+        return problems;
     }
     let (components, descriptions): (Vec<_>, Vec<_>) = described.into_iter().unzip();
     let rest = rest(file, &components);
     let of_parts: Vec<_> = descriptions.iter().map(Arc::as_ref).collect();
-    let mut problems = Vec::new();
     let expanded = patterns::expand(&rest, &of_parts, &mut problems);
-    // A program's own words are not known here.
-    let registries = Registries::default();
     let _ = resolve(&expanded, &descriptions, &registries, &mut problems);
     let is_absent = absent_ends(file, &components);
     // Names alone show an input that is fed twice.
@@ -34,6 +35,25 @@ pub(super) fn problems(file: &SystemFile, described: Vec<Described<'_>>) -> Vec<
             && !(problem.rule == "unknown-component" && is_absent(problem))
     };
     problems.retain(is_new);
+    problems
+}
+
+/// Words of the experiment and of bonds that [`resolve`] does not look up in a part of a system.
+fn unknown_words(file: &SystemFile, registries: &Registries) -> Vec<Problem> {
+    fn unknown<K: EntryKind + ?Sized>(
+        registry: &Registry<K>,
+        choice: Option<&Choice>,
+    ) -> Vec<Problem> {
+        let found = choice.map(|choice| registry.look_up(choice));
+        found.and_then(Result::err).unwrap_or_default()
+    }
+    let mut problems = unknown(&registries.methods, file.experiment.method.as_ref());
+    let control = file.experiment.step_control.as_ref();
+    problems.extend(unknown(&registries.step_controls, control));
+    for bond in &file.bonds {
+        let correction = bond.correction.as_ref().filter(|c| c.name.value != "off");
+        problems.extend(unknown(&registries.corrections, correction));
+    }
     problems
 }
 

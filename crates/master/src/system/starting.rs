@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use gyrator_system::{Problem, SystemFile};
 
+use super::apart::Apart;
 use super::resolved::{Resolved, joined_scenario, resolved};
+use super::ties::Ties;
 use super::{System, UnitSource};
 use crate::dispatch::Dispatch;
 use crate::engine;
@@ -15,7 +17,7 @@ use crate::run::{self, Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
 use crate::state::{Member, Slot, SystemState};
-use crate::unit::{InProcess, UnitMaker, UnitOrder};
+use crate::unit::{InProcess, Made, UnitMaker, UnitOrder};
 
 impl System {
     /// Resolves the system, initialises the units and brings them to the start time. The system stays
@@ -28,11 +30,36 @@ impl System {
         self.start_with(options, &mut InProcess)
     }
 
-    /// As [`start`](Self::start), with units of FMUs as `maker` makes them.
+    /// As [`start`](Self::start), with units of FMUs as `maker` makes them. A component that changes what the whole process
+    /// has, such as the locale, is made apart from the others if `maker` can do that: the system is then started once more.
     ///
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_with(
+        &self,
+        options: &RunOptions,
+        maker: &mut dyn UnitMaker,
+    ) -> Result<Run, StartError> {
+        let mut apart = Apart::default();
+        loop {
+            apart.ask(maker);
+            let run = self.start_once(options, maker)?;
+            if !(self.can_start_again() && apart.is_found(&run)) {
+                return Ok(run);
+            }
+        }
+    }
+
+    /// Whether all its units can be made once more, and do nothing but compute.
+    fn can_start_again(&self) -> bool {
+        let mut parts = self.parts.iter().zip(&self.file.components);
+        parts.all(|(part, component)| match part {
+            UnitSource::Fmu(..) => true,
+            UnitSource::InProcess(_) => component.block.is_some(),
+        })
+    }
+
+    fn start_once(
         &self,
         options: &RunOptions,
         maker: &mut dyn UnitMaker,
@@ -44,8 +71,9 @@ impl System {
             return Err(StartError::Invalid(self.file.problems(problems)));
         };
         let joined = joined_scenario(self, &resolved.graph)?;
-        let members = members(&self.file, &self.parts, &resolved, options, maker)?;
+        let (members, mut ties) = members(&self.file, &self.parts, &resolved, options, maker)?;
         let dispatch = Dispatch::new(options.threads.min(members.len()), &options.step_clock);
+        ties.extend(maker.notes());
         let mut state = SystemState::new(Arc::new(resolved.graph), members, dispatch);
         interface_order::set_up(&mut state);
         engine::set_up(&mut state, &resolved.plan);
@@ -73,6 +101,7 @@ impl System {
                 .into_iter()
                 .map(|problem| problem.message)
                 .chain(noted)
+                .chain(ties)
                 .collect(),
         })?)
     }
@@ -85,26 +114,30 @@ impl System {
     }
 }
 
-/// Makes the units, in the order of the graph.
+/// Makes the units, in the order of the graph; also notes about what those in this process share.
 fn members(
     file: &SystemFile,
     parts: &[UnitSource],
     resolved: &Resolved,
     options: &RunOptions,
     maker: &mut dyn UnitMaker,
-) -> Result<Vec<Member>, StartError> {
+) -> Result<(Vec<Member>, Vec<String>), StartError> {
+    let is_fmu = |place: &&usize| matches!(parts[**place], UnitSource::Fmu(..));
+    let fmus = resolved.places.iter().filter(is_fmu).count();
     let order = |place: &usize| match &parts[*place] {
         UnitSource::Fmu(fmu, description) => Some(UnitOrder {
             component: &file.components[*place],
             fmu,
             description,
             options,
+            is_alone: options.is_only_run && fmus == 1,
         }),
         UnitSource::InProcess(_) => None,
     };
     let orders: Vec<_> = resolved.places.iter().map(order).collect();
     maker.plan(&orders.iter().flatten().copied().collect::<Vec<_>>());
-    let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order));
+    let mut ties = Ties::new(options.threads);
+    let make = |order: Option<UnitOrder<'_>>| order.map(|order| slot(maker, &order, &mut ties));
     let made: Vec<_> = orders.into_iter().map(make).collect();
     let (mut members, mut errors) = (Vec::new(), Vec::new());
     for (component, (place, made)) in resolved.places.iter().zip(made).enumerate() {
@@ -126,15 +159,19 @@ fn members(
         }
     }
     if errors.is_empty() {
-        Ok(members)
+        Ok((members, ties.notes()))
     } else {
         Err(StartError::Load(errors))
     }
 }
 
-fn slot(maker: &mut dyn UnitMaker, order: &UnitOrder<'_>) -> Result<Slot, LoadError> {
-    match maker.make(order)? {
-        Some(unit) => Ok(Slot::Other(unit)),
-        None => order.instantiate().map(Slot::Fmu),
-    }
+fn slot(
+    maker: &mut dyn UnitMaker,
+    order: &UnitOrder<'_>,
+    ties: &mut Ties,
+) -> Result<Slot, LoadError> {
+    ties.during(order, || match order.make(maker)? {
+        Made::Here(unit) => Ok(Slot::Fmu(unit)),
+        Made::Elsewhere(unit) => Ok(Slot::Other(unit)),
+    })
 }

@@ -10,8 +10,8 @@ use gyrator_fmu::{
 use crate::fault::{Cause, UnitFault};
 use crate::unit::PhysicalUnit;
 use crate::unit::{
-    Capabilities, Causality, Feedthrough, Handle, Period, SavedState, StepOutcome, Unit,
-    UnitDescription, UnitResult, Value, Variable, VariableType, own_state,
+    Capabilities, Causality, Feedthrough, Handle, Period, ProcessChange, ProcessTies, SavedState,
+    StepOutcome, Unit, UnitDescription, UnitResult, Value, Variable, VariableType, own_state,
 };
 
 /// An instance of an FMU in this process, as a unit.
@@ -25,14 +25,15 @@ pub struct FmuUnit {
 }
 
 impl FmuUnit {
-    /// Loads the FMU's library and makes an instance called `name`; with `logging` it logs all that
-    /// it can.
+    /// Loads the FMU's library and makes an instance called `name`, the only one of this process; with `logging` it
+    /// logs all that it can.
     ///
     /// # Errors
     /// As [`fmu::Fmu::instantiate`].
     pub fn new(fmu: &fmu::Fmu, name: &str, logging: bool) -> Result<Self, fmu::LoadError> {
         let options = InstanceOptions {
             logging_on: logging,
+            is_alone: true,
             ..InstanceOptions::default()
         };
         Self::instantiate(fmu, name, describe(fmu.description()), &options)
@@ -307,6 +308,20 @@ impl Unit for FmuUnit {
 
     fn warnings(&self) -> u64 {
         self.instance.warnings_count()
+    }
+
+    fn process_ties(&self) -> ProcessTies {
+        let changes = self.instance.process_changes().iter();
+        let change = |change: &fmu::Change| ProcessChange {
+            call: change.call,
+            what: change.what.clone(),
+            reaches_results: change.reaches_results,
+            is_put_back: change.is_put_back,
+        };
+        ProcessTies {
+            keeps_thread: self.instance.keeps_thread(),
+            changes: changes.map(change).collect(),
+        }
     }
 }
 

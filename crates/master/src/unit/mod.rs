@@ -18,7 +18,7 @@ pub(crate) use fmu_unit::describe;
 pub use linear_unit::{LinearUnit, ShapeError};
 pub use physical_unit::PhysicalUnit;
 pub(crate) use physical_unit::{Conversion, Quantity};
-pub use unit_maker::{InProcess, UnitMaker, UnitOrder};
+pub use unit_maker::{InProcess, Made, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
 
 /// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.
@@ -304,6 +304,28 @@ pub enum StepOutcome {
     Terminated(f64),
 }
 
+/// What ties a unit to its thread, and what it has changed of its process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessTies {
+    /// It has to be called by the thread that made it.
+    pub keeps_thread: bool,
+    /// What calls have changed, such as the locale.
+    pub changes: Vec<ProcessChange>,
+}
+
+/// A change of the process by a call of a unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessChange {
+    /// The call.
+    pub call: &'static str,
+    /// In words, such as `the locale (C → de_DE.UTF-8)`.
+    pub what: String,
+    /// Whether results may depend on it.
+    pub reaches_results: bool,
+    /// Whether it was put back.
+    pub is_put_back: bool,
+}
+
 /// The state of a unit at a communication point, as the unit keeps it.
 pub type SavedState = Box<dyn Any + Send>;
 
@@ -517,6 +539,11 @@ pub trait Unit: Send {
     /// Warnings that calls have returned so far.
     fn warnings(&self) -> u64 {
         0
+    }
+
+    /// What ties the unit to its thread, and what it has changed of its process. By default nothing.
+    fn process_ties(&self) -> ProcessTies {
+        ProcessTies::default()
     }
 
     /// The run has ended well. Not called after an error.

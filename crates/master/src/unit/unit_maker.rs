@@ -1,6 +1,6 @@
 //! Creation of the units of FMUs when a system starts: the place to wrap or relocate them.
 
-use gyrator_fmu::{Fmu, InstanceOptions};
+use gyrator_fmu::{Fmu, InstanceOptions, LoadError as FmuError};
 use gyrator_system::{Component, LibraryUse};
 
 use crate::run_options::RunOptions;
@@ -19,6 +19,27 @@ pub struct UnitOrder<'a> {
     pub description: &'a UnitDescription,
     /// How the run is made.
     pub options: &'a RunOptions,
+    /// No other FMU is in this process while the unit lives.
+    pub is_alone: bool,
+}
+
+/// The unit of an order.
+pub enum Made {
+    /// An instance in this process.
+    Here(FmuUnit),
+    /// A unit of the maker's.
+    Elsewhere(Box<dyn Unit>),
+}
+
+impl Made {
+    /// The unit behind its seam.
+    #[must_use]
+    pub fn into_unit(self) -> Box<dyn Unit> {
+        match self {
+            Self::Here(unit) => Box::new(unit),
+            Self::Elsewhere(unit) => unit,
+        }
+    }
 }
 
 impl UnitOrder<'_> {
@@ -33,26 +54,56 @@ impl UnitOrder<'_> {
     /// # Errors
     /// As [`Fmu::instantiate`]; a component of another machine.
     pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
-        if self.component.host.is_some() {
-            return Err(self.refuse(
+        self.check_host()?;
+        self.load().map_err(|error| self.refuse(error.to_string()))
+    }
+
+    /// The unit as `maker` makes it; an instance in this process if it makes none. If this process has no room for that,
+    /// `maker` is asked for another one.
+    ///
+    /// # Errors
+    /// As [`UnitMaker::make`] and [`instantiate`](Self::instantiate).
+    pub fn make(&self, maker: &mut dyn UnitMaker) -> Result<Made, LoadError> {
+        if let Some(unit) = maker.make(self)? {
+            return Ok(Made::Elsewhere(unit));
+        }
+        self.check_host()?;
+        let error = match self.load() {
+            Ok(unit) => return Ok(Made::Here(unit)),
+            Err(error) => error,
+        };
+        if let Some(why) = error.is_lack_of_room()
+            && maker.set_apart(self.name(), why)
+            && let Some(unit) = maker.make(self)?
+        {
+            return Ok(Made::Elsewhere(unit));
+        }
+        Err(self.refuse(error.to_string()))
+    }
+
+    fn check_host(&self) -> Result<(), LoadError> {
+        match self.component.host {
+            None => Ok(()),
+            Some(_) => Err(self.refuse(
                 "`host` asks for another machine, which this program does not offer: run the system with \
                  `gyrator run`, or start it with the maker of gyrator-remote",
-            ));
+            )),
         }
+    }
+
+    fn load(&self) -> Result<FmuUnit, FmuError> {
         let description = self.description.clone();
         let library = self.component.library.as_ref();
         let options = InstanceOptions {
             library: match library.map_or(LibraryUse::Auto, |library| library.value) {
-                // Calls of several threads would wait for each other.
-                LibraryUse::Auto if self.options.threads > 1 => gyrator_fmu::LibraryUse::Auto,
-                LibraryUse::Auto => gyrator_fmu::LibraryUse::OneThread,
+                LibraryUse::Auto => gyrator_fmu::LibraryUse::Auto,
                 LibraryUse::Shared => gyrator_fmu::LibraryUse::Shared,
                 LibraryUse::Copied => gyrator_fmu::LibraryUse::Copied,
             },
+            is_alone: self.is_alone,
             ..self.options.of_instances()
         };
         FmuUnit::instantiate(self.fmu, self.name(), description, &options)
-            .map_err(|error| self.refuse(error.to_string()))
     }
 
     /// The error that the FMU could not be loaded because of `message`.
@@ -79,6 +130,18 @@ pub trait UnitMaker {
     /// # Errors
     /// If the FMU cannot be loaded; the errors of all components are reported together.
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError>;
+
+    /// Wants the unit of this component outside of this process in the next [`plan`](Self::plan) and until then, because
+    /// of `why`. Returns whether that is possible.
+    fn set_apart(&mut self, component: &str, why: &str) -> bool {
+        let _ = (component, why);
+        false
+    }
+
+    /// What it has chosen since the last [`plan`](Self::plan) without being asked, and why, for the report.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// Puts all instances into this process.

@@ -1,7 +1,7 @@
 //! A unit around another one: calls that it does not override go to the unit inside.
 
 use crate::unit::{
-    Handle, Period, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
+    Handle, Period, ProcessTies, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,
 };
 
 /// Passes on methods of [`Unit`]: those that read (`&self`), then those that call (`&mut self`).
@@ -118,6 +118,7 @@ pass_on! {
     read {
         description -> &UnitDescription;
         warnings -> u64;
+        process_ties -> ProcessTies;
     }
     call {
         setup_experiment(period: &Period) -> UnitResult;

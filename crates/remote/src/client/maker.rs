@@ -140,4 +140,12 @@ impl<M: UnitMaker> UnitMaker for RemoteUnits<M> {
         let unit = IsolatedUnit::start(order, opener, self.profile.as_ref())?;
         Ok(Some(Box::new(unit)))
     }
+
+    fn set_apart(&mut self, component: &str, why: &str) -> bool {
+        self.inner.set_apart(component, why)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes()
+    }
 }

@@ -117,7 +117,9 @@ fn signals(
     let (Some((simulator, group)), Some(signals)) = (group, signals) else {
         return;
     };
-    let variables: Vec<_> = ends_of(&simulator, group, ends);
+    // A sum takes no note of the groups in a group.
+    let variables = group.all_variables().into_iter();
+    let variables: Vec<_> = variables.map(|name| ends.end(&simulator, name)).collect();
     let names = [&group.name, "the group of signals"];
     connect_all(variables, signals, names, element, system, reader);
 }

@@ -148,8 +148,18 @@ impl<'a> Ends<'a> {
         element.expect(&["simulator", "name", "causality"], &[], reader);
         let simulator = self.simulator(element, reader)?.value;
         let name = element.required("name", reader)?;
-        if let Some(group) = self.groups.of(&simulator, &name.value) {
+        let found = self.groups.named(&simulator, &name.value);
+        if let [group] = found[..] {
             return Some((simulator, group));
+        }
+        if !found.is_empty() {
+            let message = format!(
+                "`{simulator}` has {} groups of variables `{}`, in groups of other names; connect one of these",
+                found.len(),
+                name.value
+            );
+            reader.error("ambiguous-name", message, &name.span);
+            return None;
         }
         let names = self.groups.names(&simulator);
         let message = if names.is_empty() {

@@ -39,6 +39,18 @@ impl Group {
         self.power_port().map(|(_, effort, flow)| (effort, flow))
     }
 
+    /// Its variables, and those of the groups in it.
+    pub(super) fn all_variables(&self) -> Vec<&Spanned<String>> {
+        let inner = self.groups.iter().flat_map(Self::all_variables);
+        self.variables.iter().chain(inner).collect()
+    }
+
+    /// This group and all groups in it.
+    fn with_inner(&self) -> Vec<&Self> {
+        let inner = self.groups.iter().flat_map(Self::with_inner);
+        std::iter::once(self).chain(inner).collect()
+    }
+
     /// Type, effort and flow of a port that carries a power.
     pub(super) fn power_port(&self) -> Option<(&'static str, &Group, &Group)> {
         let mut ports = POWER_PORTS.iter();
@@ -78,9 +90,13 @@ impl Groups {
         Self(of_simulators)
     }
 
-    /// The group of a simulator.
-    pub(super) fn of(&self, simulator: &str, group: &str) -> Option<&Group> {
-        self.0.get(simulator)?.get(group)
+    /// The groups of this name: the one that a simulator has, or else those in its groups.
+    pub(super) fn named(&self, simulator: &str, group: &str) -> Vec<&Group> {
+        if let Some(found) = self.0.get(simulator).and_then(|all| all.get(group)) {
+            return vec![found];
+        }
+        let inner = self.all(simulator).flat_map(Group::with_inner);
+        inner.filter(|inner| inner.name == group).collect()
     }
 
     /// All groups of a simulator.
@@ -88,10 +104,10 @@ impl Groups {
         self.0.get(simulator).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// Names of the groups of a simulator.
+    /// Names of the groups of a simulator, and of those in them.
     pub(super) fn names(&self, simulator: &str) -> Vec<&str> {
-        let groups = self.0.get(simulator).into_iter().flatten();
-        groups.map(|(name, _)| name.as_str()).collect()
+        let groups = self.all(simulator).flat_map(Group::with_inner);
+        groups.map(|group| group.name.as_str()).collect()
     }
 }
 

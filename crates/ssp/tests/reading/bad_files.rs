@@ -39,7 +39,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a"/></ssd:Elements>"#.to_owned(),
-            "DIR/SystemStructure.ssd:7:39: error: `Component` needs the attribute `source` [missing-attribute]",
+            "DIR/SystemStructure.ssd:7:39: error: `a` has no `source`: there is no FMU to run [no-source]\n  help: SSP 2.0 allows components without a source",
         ),
         (
             r#"<ssd:Elements><ssd:Component name="a" source="a.fmu"><ssd:Connectors><ssd:Connector name="x" kind="in"/></ssd:Connectors></ssd:Component></ssd:Elements>"#.to_owned(),
@@ -56,6 +56,38 @@ fn mistakes_have_a_place_and_a_suggestion() {
     ] {
         let message = message(&system);
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// Connections to a component that cannot be read, and its parameters, are no further errors.
+#[test]
+fn a_component_that_cannot_be_read_is_one_error() {
+    for (attributes, expected) in [
+        ("", "has no `source`"),
+        (r#"source="""#, "has no `source`"),
+        (
+            r#"source="a.fmu" type="application/x-scenario""#,
+            "application/x-scenario are not supported",
+        ),
+        (
+            r#"source="none.ssd" type="application/x-ssp-definition""#,
+            "none.ssd",
+        ),
+        (
+            r#"source="https://example.org/a.fmu""#,
+            "an address (https:)",
+        ),
+    ] {
+        let system = format!(
+            r#"<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="2.0" name="s"><ssv:Parameters>
+<ssv:Parameter name="a.k"><ssv:Real value="1"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>
+<ssd:Elements><ssd:Component name="a" {attributes}><ssd:Connectors><ssd:Connector name="u" kind="input"/></ssd:Connectors></ssd:Component>
+<ssd:Component name="motor" source="m.fmu"/></ssd:Elements>
+<ssd:Connections><ssd:Connection startElement="motor" startConnector="speed" endElement="a" endConnector="u"/></ssd:Connections>"#
+        );
+        let message = message(&system);
+        assert!(message.contains(expected), "{message}");
+        assert_eq!(message.matches("error: ").count(), 1, "{message}");
     }
 }
 
@@ -167,6 +199,23 @@ fn a_package_without_a_description_is_refused() {
         .unwrap_err()
         .to_string();
     assert!(error.contains("SystemStructure.ssd"), "{error}");
+    // A folder around everything.
+    let text = description("", "");
+    let file = package(&[
+        ("drive/resources/a.fmu", ""),
+        ("drive/SystemStructure.ssd", &text),
+    ]);
+    let error = read(file.path(), &Options::default())
+        .unwrap_err()
+        .to_string();
+    let found = format!("but {}/drive/SystemStructure.ssd", file.path().display());
+    assert!(error.contains(&found), "{error}");
+    let outer = folder(&[("drive/SystemStructure.ssd", &text)]);
+    let error = refused(&outer);
+    assert!(
+        error.contains("but DIR/drive/SystemStructure.ssd"),
+        "{error}"
+    );
 }
 
 /// A mistake in an annotation has its place in the description.

@@ -8,3 +8,5 @@ mod osp;
 mod parameters;
 mod round_trip;
 mod structure;
+mod units;
+mod vectors;

@@ -195,6 +195,50 @@ fn a_sum_of_vectors_becomes_sums() {
     );
 }
 
+/// A group in a group has a name of its own, and a group of groups has all their variables.
+#[test]
+fn a_sum_of_vectors_takes_groups_in_groups() {
+    const GROUPS: &str = r#"<OspModelDescription><VariableGroups>
+<Generic name="forces"><Force name="x"><Variable ref="fx"/></Force><Generic name="rest"><Force name="y"><Variable ref="fy"/></Force></Generic></Generic>
+<Generic name="inputs"><Generic name="pair"><Variable ref="ux"/><Variable ref="uy"/></Generic></Generic>
+<Generic name="again"><Force name="x"><Variable ref="fx"/></Force></Generic>
+</VariableGroups></OspModelDescription>"#;
+    let connected = |input: &str, dimension: usize, output: &str| {
+        let body = format!(
+            r#"<Simulators><Simulator name="a" source="a.fmu"/><Simulator name="b" source="a.fmu"/></Simulators>
+<Functions><VectorSum name="sum" inputCount="1" dimension="{dimension}"/></Functions><Connections>
+<SignalGroupConnection><VariableGroup simulator="a" name="{input}"/><SignalGroup function="sum" name="in[0]"/></SignalGroupConnection>
+<SignalGroupConnection><SignalGroup function="sum" name="out"/><VariableGroup simulator="b" name="{output}"/></SignalGroupConnection>
+</Connections>"#
+        );
+        let folder = system(&body);
+        std::fs::write(folder.path().join("m_OspModelDescription.xml"), GROUPS).unwrap();
+        let variables = ["fx", "fy"]
+            .map(|name| variable(name, 0, "output", "N"))
+            .concat()
+            + &["ux", "uy"]
+                .map(|name| variable(name, 0, "input", "N"))
+                .concat();
+        fmu(&folder.path().join("a.fmu"), UNITS, &variables);
+        read(folder.path()).map(|(system, _)| connections(&system))
+    };
+    let expected = [
+        "a.fx -> sum[0].u[1]",
+        "a.fy -> sum[1].u[1]",
+        "sum[0].y -> b.ux",
+        "sum[1].y -> b.uy",
+    ];
+    for output in ["inputs", "pair"] {
+        assert_eq!(connected("forces", 2, output).unwrap(), expected);
+    }
+    let text = connected("y", 2, "pair").unwrap_err();
+    assert!(text.contains("differ in size: 1 and 2 members"), "{text}");
+    let text = connected("x", 2, "pair").unwrap_err();
+    assert!(text.contains("`a` has 2 groups of variables `x`"), "{text}");
+    let text = connected("forcess", 2, "pair").unwrap_err();
+    assert!(text.contains("did you mean `forces`?"), "{text}");
+}
+
 #[test]
 fn ports_of_a_power_and_named_pairs_become_bonds() {
     let ports = format!(

@@ -277,3 +277,75 @@ fn transformations_follow_the_conversion_of_units() {
         "{text}"
     );
 }
+
+/// Connectors of the outermost system stand for inputs and outputs of components; parameters and mappings do not.
+#[test]
+fn connectors_of_the_outermost_system_are_signals() {
+    let connectors = [
+        ("speed", "input", r#" unit="km/h""#),
+        ("left.y", "output", ""),
+        ("p", "parameter", ""),
+        ("force", "input", r#" unit="N""#),
+        ("open", "input", ""),
+    ];
+    let connectors = connectors.map(|(name, kind, unit)| {
+        format!(r#"<ssd:Connector name="{name}" kind="{kind}"><ssc:Real{unit}/></ssd:Connector>"#)
+    });
+    let connection = |start: &str, end: &str| format!("<ssd:Connection {start} {end}/>");
+    let to = |connector: &str, element: &str, variable: &str| {
+        connection(
+            &format!(r#"startConnector="{connector}""#),
+            &format!(r#"endElement="{element}" endConnector="{variable}""#),
+        )
+    };
+    let system = format!(
+        r#"<ssd:Connectors>{}</ssd:Connectors><ssd:Elements><ssd:Component name="left" source="m.fmu"/><ssd:Component name="right" source="m.fmu"/></ssd:Elements>
+<ssd:Connections>{}</ssd:Connections>"#,
+        connectors.concat(),
+        [
+            to("speed", "left", "v"),
+            to("left.y", "left", "y"),
+            to("p", "left", "k"),
+            to("force", "right", "v"),
+        ]
+        .concat()
+    );
+    let units = r#"<ssd:Units><ssc:Unit name="km/h"><ssc:BaseUnit m="1" s="-1" factor="0.25"/></ssc:Unit><ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit></ssd:Units>"#;
+    let folder = folder(&[("SystemStructure.ssd", &description(&system, units))]);
+    let definitions =
+        r#"<UnitDefinitions><Unit name="m/s"><BaseUnit m="1" s="-1"/></Unit></UnitDefinitions>"#;
+    let variables = r#"<ScalarVariable name="v" valueReference="0" causality="input"><Real unit="m/s" start="0"/></ScalarVariable>
+<ScalarVariable name="k" valueReference="1" causality="parameter" variability="fixed"><Real start="0"/></ScalarVariable>
+<ScalarVariable name="y" valueReference="2" causality="output"><Real/></ScalarVariable>"#;
+    fmu(&folder.path().join("m.fmu"), definitions, variables);
+    let (system, warnings) = accepted(&folder);
+    let signals = system.outer_signals.iter().map(|signal| {
+        let ends = signal.ends.iter();
+        let ends = ends.map(|end| format!("{} * {} + {}", end.port, end.factor, end.offset));
+        (
+            signal.name.value.clone(),
+            signal.is_input,
+            ends.collect::<Vec<_>>(),
+        )
+    });
+    // The name of a variable is left to the variable.
+    let expected = [
+        (
+            "root.left.y".to_owned(),
+            false,
+            vec!["left.y * 1 + 0".to_owned()],
+        ),
+        (
+            "speed".to_owned(),
+            true,
+            vec!["left.v * 0.25 + 0".to_owned()],
+        ),
+    ];
+    assert_eq!(signals.collect::<Vec<_>>(), expected);
+    let expected = "not supported and ignored: a connector of the system in another quantity than its variable";
+    assert_eq!(warnings, [expected]);
+    // A value for all that a signal feeds, in its unit.
+    let mut system = system;
+    system.set_start_value("speed", "36").unwrap();
+    assert_eq!(start_values(&system), ["left.v = 9.0"]);
+}

@@ -271,6 +271,7 @@ fn read_system(document: &DeTable<'_>, source: &Arc<Source>, reader: &mut Reader
         interface_models,
         hosts,
         components,
+        outer_signals: Vec::new(),
         unpacked: Unpacked::default(),
     }
 }

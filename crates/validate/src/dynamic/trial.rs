@@ -126,9 +126,17 @@ impl Trial {
         Grid::of(fmu.description())
     }
 
+    /// Options of an instance that shows what it does to the process.
+    pub(crate) fn options() -> InstanceOptions {
+        InstanceOptions {
+            is_alone: true,
+            ..InstanceOptions::default()
+        }
+    }
+
     /// An instance at its start time, with its own start values.
     pub(crate) fn begin(fmu: &Fmu, name: &str) -> Result<Instance, Stop> {
-        let mut instance = Self::initializing(fmu, name, &InstanceOptions::default())?;
+        let mut instance = Self::initializing(fmu, name, &Self::options())?;
         instance.exit_initialization_mode()?;
         Ok(instance)
     }

@@ -136,7 +136,7 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
     };
     match trial
         .open_other(&path)?
-        .instantiate("stranger", &InstanceOptions::default())
+        .instantiate("stranger", &Trial::options())
     {
         Ok(_) => trial.find("an instance was made although the GUID was wrong"),
         Err(LoadError::Instantiate { .. }) => {}
@@ -146,9 +146,7 @@ fn guid_is_checked(trial: &mut Trial) -> Result<(), Stop> {
 }
 
 fn version_is_right(trial: &mut Trial) -> Result<(), Stop> {
-    let instance = trial
-        .open()?
-        .instantiate("version", &InstanceOptions::default())?;
+    let instance = trial.open()?.instantiate("version", &Trial::options())?;
     let of_version = instance.load_warnings().iter().filter(|warning| {
         ["fmi2GetVersion", "fmi2GetTypesPlatform"]
             .iter()
@@ -164,7 +162,7 @@ fn logger_is_called_right(trial: &mut Trial) -> Result<(), Stop> {
     let fmu = trial.open()?;
     let options = InstanceOptions {
         logging_on: true,
-        ..InstanceOptions::default()
+        ..Trial::options()
     };
     let mut instance = Trial::initializing(&fmu, "the logger's", &options)?;
     instance.exit_initialization_mode()?;
@@ -410,7 +408,7 @@ fn dependencies_are_true(trial: &mut Trial) -> Result<(), Stop> {
     if references.is_empty() {
         return Ok(());
     }
-    let options = InstanceOptions::default();
+    let options = Trial::options();
     let mut instance = Trial::initializing(&fmu, "dependencies", &options)?;
     let mut before = vec![0.0; references.len()];
     let mut after = before.clone();

@@ -8,6 +8,7 @@ use gyrator::Unit;
 use gyrator::error::LoadError;
 use gyrator::profile::Profile;
 use gyrator::unit::{UnitMaker, UnitOrder};
+use gyrator_fmu::claim_process;
 
 use super::connection::{OwnProcess, Terms};
 use super::request::{Rare, Request, Start};
@@ -16,10 +17,10 @@ use super::wait_policy::Spinning;
 
 /// Makes units of FMUs, in processes of their own where the system asks for it.
 ///
-/// A component gets one if it says `isolate = true` or `restart = …`, and without being asked where
-/// it cannot share the process with another one: its FMU says that it
-/// `canBeInstantiatedOnlyOncePerProcess`, has libraries of its own beside the one that is loaded for
-/// each instance, and is used by an earlier component as well. `isolate = false` forbids it.
+/// A component gets one if it says `isolate = true` or `restart = …`. It gets one by itself if it cannot share this process
+/// with another component, with a note that says why: its FMU [brings libraries](gyrator_fmu::Sharing::companions) of which
+/// a process has one, or calls functions of the C library whose state cannot be kept apart, and an earlier component does so
+/// too; or the run [wants it](UnitMaker::set_apart). `isolate = false` forbids it.
 ///
 /// The program has to call [`hook`](crate::hook) first thing in its `main`, because a worker is this
 /// program once more.
@@ -28,6 +29,11 @@ pub struct Isolation {
     timeout: Option<Duration>,
     arguments: Vec<OsString>,
     chosen: BTreeSet<String>,
+    /// Components that are wanted apart, with the reason.
+    wanted: BTreeMap<String, String>,
+    /// Components that say `isolate = false`.
+    kept: BTreeSet<String>,
+    notes: Vec<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
     profile: Option<Profile>,
@@ -75,6 +81,14 @@ impl Isolation {
         self
     }
 
+    /// Gives a component a process of its own without being asked by the system file.
+    fn choose(&mut self, component: String, why: &str) {
+        self.notes.push(format!(
+            "`{component}` runs in a process of its own, because {why} (`isolate = false` forbids it)"
+        ));
+        self.chosen.insert(component);
+    }
+
     fn start(
         &self,
         order: &UnitOrder<'_>,
@@ -99,21 +113,26 @@ impl UnitMaker for Isolation {
     fn plan(&mut self, orders: &[UnitOrder<'_>]) {
         // Choices for the system before are void.
         self.chosen.clear();
-        let mut met = BTreeMap::new();
-        for order in orders {
-            if order.component.host.is_some() {
-                continue;
-            }
-            let earlier: &mut u32 = met.entry(order.fmu.path()).or_default();
-            let by_itself = *earlier > 0 && cannot_share(order)
-                || self.interpreters_apart && order.fmu.uses_python();
+        self.kept.clear();
+        self.notes.clear();
+        let mut wanted = std::mem::take(&mut self.wanted);
+        for order in orders.iter().filter(|order| order.component.host.is_none()) {
+            let name = order.name().to_owned();
             let isolate = order.component.isolate.as_ref();
-            if isolate.map_or(by_itself || order.component.is_isolated(), |isolate| {
-                isolate.value
-            }) {
-                self.chosen.insert(order.name().to_owned());
+            if isolate.is_some_and(|isolate| !isolate.value) {
+                self.kept.insert(name);
+            } else if let Some(why) = wanted.remove(&name) {
+                self.choose(name, &why);
+            } else if order.component.is_isolated()
+                || self.interpreters_apart && order.fmu.uses_python()
+            {
+                self.chosen.insert(name);
+            } else if let Some(change) = order.fmu.process_change() {
+                self.choose(name, &format!("{change} for all components"));
+            } else if order.fmu.sharing().needs_own_process() && !claim_process() {
+                let reason = order.fmu.sharing().reason();
+                self.choose(name, &format!("{reason}, of which a process has one"));
             }
-            *earlier += 1;
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = orders.first().map_or(1, |order| order.options.threads);
@@ -128,14 +147,19 @@ impl UnitMaker for Isolation {
         let unit = self.start(order, spinning)?;
         Ok(Some(Box::new(unit)))
     }
-}
 
-/// Whether a private copy of its library is not enough for an FMU that can be instantiated only
-/// once per process: the other libraries that it needs are loaded once for all.
-fn cannot_share(order: &UnitOrder<'_>) -> bool {
-    let claims = order.fmu.description().co_simulation.as_ref();
-    let only_once = claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
-    only_once && order.fmu.has_companions()
+    fn set_apart(&mut self, component: &str, why: &str) -> bool {
+        if self.kept.contains(component) {
+            return false;
+        }
+        self.choose(component.to_owned(), why);
+        self.wanted.insert(component.to_owned(), why.to_owned());
+        true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
+    }
 }
 
 fn request(order: &UnitOrder<'_>) -> Request {

@@ -10,6 +10,7 @@ mod discards;
 mod identical;
 mod losses;
 mod restarts;
+mod sharing;
 
 /// Not a test of its own: a worker is this program once more, started to run this test only.
 #[test]

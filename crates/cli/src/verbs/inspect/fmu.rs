@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use gyrator_fmu::{
-    Causality, CoSimulation, Dependencies, ModelDescription, Peek, ScalarVariable, TypeAttributes,
-    Variability,
+    Causality, CoSimulation, Dependencies, ModelDescription, Peek, ScalarVariable, Sharing,
+    TypeAttributes, Variability,
 };
 use serde::Serialize;
 
@@ -38,12 +38,63 @@ pub(super) struct Facts {
     #[serde(skip)]
     has_own_platform: bool,
     abilities: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<SharingFacts>,
     default_experiment: Experiment,
     log_categories: Vec<String>,
     variables: Vec<Variable>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     needs: Option<NeedsFacts>,
+}
+
+/// What copies of the library do not keep apart.
+#[derive(Serialize)]
+struct SharingFacts {
+    unique_symbols: usize,
+    thread_local: Vec<String>,
+    c_functions: Vec<&'static str>,
+    shared_c_functions: Vec<&'static str>,
+    companions: Vec<String>,
+}
+
+impl SharingFacts {
+    fn new(sharing: Sharing) -> Self {
+        Self {
+            unique_symbols: sharing.unique_symbols,
+            thread_local: sharing.thread_local,
+            c_functions: sharing.c_functions,
+            shared_c_functions: sharing.shared_c_functions,
+            companions: sharing.companions,
+        }
+    }
+
+    /// In words, with what is done about it.
+    fn render(&self) -> String {
+        let mut parts = Vec::new();
+        if self.unique_symbols > 0 {
+            let count = self.unique_symbols;
+            parts.push(format!("{count} unique symbols (made local)"));
+        }
+        if !self.c_functions.is_empty() {
+            let names = self.c_functions.join(", ");
+            parts.push(format!("{names} (each instance its own; one thread)"));
+        }
+        if !self.thread_local.is_empty() {
+            parts.push("thread-local variables (one thread)".to_owned());
+        }
+        let alone = self.companions.iter().map(String::as_str);
+        let alone: Vec<&str> = alone
+            .chain(self.shared_c_functions.iter().copied())
+            .collect();
+        if !alone.is_empty() {
+            let names = alone.join(", ");
+            parts.push(format!(
+                "{names} (a process of its own from the second component on)"
+            ));
+        }
+        parts.join("; ")
+    }
 }
 
 #[derive(Serialize)]
@@ -105,7 +156,12 @@ impl Inputs {
 
 impl Facts {
     /// The facts of an FMU.
-    pub(super) fn new(path: &Path, peek: &Peek, needs: Option<NeedsFacts>) -> Self {
+    pub(super) fn new(
+        path: &Path,
+        peek: &Peek,
+        needs: Option<NeedsFacts>,
+        sharing: Option<Sharing>,
+    ) -> Self {
         let model = &*peek.description;
         let default = model.default_experiment;
         let has_own_platform = peek.own_platform().is_some();
@@ -131,6 +187,7 @@ impl Facts {
                 .as_ref()
                 .map(abilities)
                 .unwrap_or_default(),
+            shares: sharing.map(SharingFacts::new),
             default_experiment: Experiment {
                 start_time: default.start_time,
                 stop_time: default.stop_time,
@@ -218,6 +275,7 @@ impl Facts {
         line("platforms", Some(self.platform_line()));
         line("experiment", Some(self.default_experiment.render()));
         line("capabilities", Some(self.abilities.join(", ")));
+        line("shares", self.shares.as_ref().map(SharingFacts::render));
         text
     }
 

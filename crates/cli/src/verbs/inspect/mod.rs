@@ -10,7 +10,7 @@ mod system;
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator_fmu::Fmu;
+use gyrator_fmu::{Fmu, OpenError};
 use gyrator_ssp::power_ports;
 
 use self::graph::GraphFile;
@@ -90,13 +90,18 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     let peek = Fmu::peek_with(&options.path, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
-    let needs = if options.deps {
-        Some(needs_of(options)?)
-    } else {
-        None
+    // Unpacked for its libraries: not to look at them is no reason to show nothing.
+    let open = || Fmu::open_with(&options.path, &options.fmus.open_options());
+    let is_unpacked = options.deps || peek.own_platform().is_some();
+    let fmu = is_unpacked.then(open);
+    let needs = match &fmu {
+        Some(fmu) if options.deps => Some(needs_of(fmu)?),
+        _ => None,
     };
     let complaint = needs.as_ref().and_then(NeedsFacts::complaint);
-    let facts = fmu::Facts::new(&options.path, &peek, needs);
+    let opened = fmu.as_ref().and_then(|fmu| fmu.as_ref().ok());
+    let sharing = opened.map(|fmu| fmu.sharing().clone());
+    let facts = fmu::Facts::new(&options.path, &peek, needs, sharing);
     screen::print(&if options.json {
         screen::json(&facts)?
     } else {
@@ -108,9 +113,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
 }
 
-fn needs_of(options: &Options) -> Result<NeedsFacts, Failure> {
-    let fmu = Fmu::open_with(&options.path, &options.fmus.open_options());
-    let needs = fmu.map_err(|error| not_opened(&error))?.needs();
+fn needs_of(fmu: &Result<Fmu, OpenError>) -> Result<NeedsFacts, Failure> {
+    let needs = fmu.as_ref().map_err(not_opened)?.needs();
     let needs = needs.map_err(|error| Failure::of(Exit::NotLoaded, &error))?;
     Ok(NeedsFacts::new(&needs))
 }

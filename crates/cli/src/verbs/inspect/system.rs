@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gyrator::System;
-use gyrator::system::{check_scenario, suggested_bonds};
+use gyrator::system::{suggested_bonds, unused_inputs};
 use gyrator_fmu::Fmu;
 use gyrator_ssp::PowerPort;
 use gyrator_system::{
-    Bond, Choice, Component, Connection, Experiment, InterfaceModel, Problem, Problems, Severity,
-    Spanned, SystemFile, Value,
+    Bond, Choice, Component, Connection, Experiment, InterfaceModel, OuterSignal, Port, Problem,
+    Problems, Severity, Spanned, SystemFile, Value,
 };
 use serde::Serialize;
 
@@ -31,8 +31,14 @@ pub(super) struct Facts {
     step_control: String,
     components: Vec<ComponentFacts>,
     connections: Vec<ConnectionFacts>,
+    /// Signals of the system itself.
+    outer_signals: Vec<ConnectionFacts>,
     bonds: Vec<BondFacts>,
     interface_models: Vec<InterfaceModelFacts>,
+    /// Inputs that have neither connection nor start value, nor an action of the scenario.
+    unfed_inputs: Vec<String>,
+    /// Start values of connected inputs, which have no effect.
+    replaced_start_values: Vec<String>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) suggested_bonds: Option<Vec<Suggestion>>,
@@ -103,8 +109,16 @@ impl Facts {
                     let list = warnings.clone();
                     Some(Problems { source, list }.into())
                 } else {
-                    let error = check_scenario(&system).err();
-                    error.map(|error| Failure::not_started(error, &file))
+                    match unused_inputs(&system) {
+                        Ok(unused) => {
+                            let names =
+                                |ports: Vec<Port>| ports.iter().map(Port::to_string).collect();
+                            facts.unfed_inputs = names(unused.unfed);
+                            facts.replaced_start_values = names(unused.replaced);
+                            None
+                        }
+                        Err(error) => Some(Failure::not_started(error, &file)),
+                    }
                 }
             }
             Err(error) => Some(Failure::not_started(error, &file)),
@@ -156,8 +170,11 @@ impl Facts {
             step_control: word(experiment.step_control.as_ref(), Experiment::STEP_CONTROL),
             components: file.components.iter().map(component).collect(),
             connections: file.connections.iter().map(connection).collect(),
+            outer_signals: file.outer_signals.iter().flat_map(outer_signal).collect(),
             bonds: file.bonds.iter().map(bond).collect(),
             interface_models: file.interface_models.iter().map(interface_model).collect(),
+            unfed_inputs: Vec::new(),
+            replaced_start_values: Vec::new(),
             warnings: Vec::new(),
             suggested_bonds: None,
         };
@@ -189,6 +206,12 @@ impl Facts {
         for connection in &self.connections {
             let _ = writeln!(text, "  {}", connection.render());
         }
+        if !self.outer_signals.is_empty() {
+            text.push_str("\nsignals of the system\n");
+        }
+        for signal in &self.outer_signals {
+            let _ = writeln!(text, "  {}", signal.render());
+        }
         for bond in &self.bonds {
             let _ = write!(text, "\n{}", bond.render());
         }
@@ -197,6 +220,21 @@ impl Facts {
         }
         for model in &self.interface_models {
             let _ = writeln!(text, "{}", model.render());
+        }
+        let lists = [
+            ("inputs that nothing feeds", &self.unfed_inputs),
+            (
+                "start values of connected inputs, without effect",
+                &self.replaced_start_values,
+            ),
+        ];
+        for (what, names) in lists {
+            if !names.is_empty() {
+                let _ = write!(text, "\n{what} ({})\n", names.len());
+            }
+            for name in names {
+                let _ = writeln!(text, "  {name}");
+            }
         }
         if !self.warnings.is_empty() {
             text.push('\n');
@@ -288,6 +326,22 @@ fn connection(connection: &Connection) -> ConnectionFacts {
             .as_ref()
             .map_or(0.0, |offset| offset.value),
     }
+}
+
+fn outer_signal(signal: &OuterSignal) -> impl Iterator<Item = ConnectionFacts> {
+    signal.ends.iter().map(|end| {
+        let (name, port) = (signal.name.value.clone(), end.port.to_string());
+        let (from, to) = match signal.is_input {
+            true => (name, port),
+            false => (port, name),
+        };
+        ConnectionFacts {
+            from,
+            to,
+            gain: end.factor,
+            offset: end.offset,
+        }
+    })
 }
 
 pub(super) fn bond(bond: &Bond) -> BondFacts {

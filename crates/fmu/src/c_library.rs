@@ -1,0 +1,284 @@
+//! What the C library keeps between calls, for each instance apart.
+//!
+//! `rand` and its kin have one state for all of a process. An FMU that uses them would get numbers that depend on
+//! who else draws some: other instances, other FMUs, other runs, the program itself. So each instance whose library
+//! imports one of [`FUNCTIONS`] has a state of its own, the one that a new process has. Its calls put that state into
+//! place and, at their end, the former one back. They hold one lock of the process meanwhile, so that no two threads
+//! use the C library's state at once. That makes `strtok` safe as well, which keeps its place in a text.
+//!
+//! The functions of such an instance are those of this file, and its component is an [`OwnState`]. The calls of all
+//! other instances cost nothing.
+
+#![expect(
+    unsafe_code,
+    reason = "calls the C library and the functions of the FMU"
+)]
+
+use std::cell::{Cell, UnsafeCell};
+use std::collections::BTreeSet;
+use std::ffi::{c_char, c_uint};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fmi2_abi::Component;
+
+use crate::library::Functions;
+
+/// Functions of the C library with a state of the process, which this file keeps for each instance (POSIX.1-2024: they
+/// "need not be thread-safe").
+const FUNCTIONS: &[&str] = &[
+    "drand48",
+    "erand48",
+    "initstate",
+    "jrand48",
+    "lrand48",
+    "mrand48",
+    "nrand48",
+    "rand",
+    "random",
+    "seed48",
+    "setstate",
+    "srand",
+    "srand48",
+    "srandom",
+    "strtok",
+];
+
+/// Functions of the C library with a state of the process that cannot be read and put back.
+const WITHOUT_ACCESS: &[&str] = &["hcreate", "hsearch", "lcong48"];
+
+/// The functions among these symbols that are kept apart for each instance.
+pub(crate) fn kept_apart(undefined: &BTreeSet<String>) -> Vec<&'static str> {
+    used(FUNCTIONS, undefined)
+}
+
+/// The functions among these symbols that instances in one process share, whatever one does.
+pub(crate) fn shared(undefined: &BTreeSet<String>) -> Vec<&'static str> {
+    used(WITHOUT_ACCESS, undefined)
+}
+
+fn used(functions: &[&'static str], undefined: &BTreeSet<String>) -> Vec<&'static str> {
+    let used = functions.iter().filter(|name| undefined.contains(**name));
+    used.copied().collect()
+}
+
+/// Held by the thread that calls an FMU with a state of its own.
+static IN_USE: Mutex<()> = Mutex::new(());
+
+thread_local! {
+    /// Whether this thread holds it: what an FMU calls back may call another instance.
+    static IS_HELD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Bytes of the state of `random`: as many as a new process has (glibc's `TYPE_3`).
+const RANDOM_BYTES: usize = 128;
+
+/// The seed that a new process has.
+const FIRST_SEED: c_uint = 1;
+
+unsafe extern "C" {
+    fn initstate(seed: c_uint, state: *mut c_char, bytes: usize) -> *mut c_char;
+    fn setstate(state: *mut c_char) -> *mut c_char;
+    fn seed48(seed: *mut [u16; 3]) -> *mut [u16; 3];
+}
+
+/// What the C library keeps, for one instance.
+pub(crate) struct CState {
+    /// Where the state of `random` lies: in `bytes`, or where the FMU has put it by `initstate`.
+    random: UnsafeCell<*mut c_char>,
+    /// The state of `drand48`.
+    drand48: UnsafeCell<[u16; 3]>,
+    _bytes: Box<UnsafeCell<[u64; RANDOM_BYTES / 8]>>,
+}
+
+// SAFETY: the cells are used inside of the lock alone.
+unsafe impl Sync for CState {}
+// SAFETY: the pointers lead to its own bytes or to memory of the FMU.
+unsafe impl Send for CState {}
+
+/// A call with a state in place.
+struct Call<'a> {
+    state: &'a CState,
+    /// The states that were in place before.
+    random: *mut c_char,
+    drand48: [u16; 3],
+    _lock: Lock,
+}
+
+impl CState {
+    /// The state that a new process has.
+    pub(crate) fn new() -> Self {
+        let bytes = Box::new(UnsafeCell::new([0; RANDOM_BYTES / 8]));
+        let place = bytes.get().cast::<c_char>();
+        let lock = Lock::take();
+        // SAFETY: there are so many bytes, which live as long as the state is in use, and the lock is held.
+        let before = unsafe { initstate(FIRST_SEED, place, RANDOM_BYTES) };
+        // SAFETY: it was in use before.
+        unsafe { setstate(before) };
+        drop(lock);
+        Self {
+            random: UnsafeCell::new(place),
+            drand48: UnsafeCell::new([0; 3]),
+            _bytes: bytes,
+        }
+    }
+
+    /// Does something with the state in place.
+    pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
+        let _call = Call::begin(self);
+        act()
+    }
+}
+
+/// The lock of the C library's state; no more than one a thread.
+struct Lock(Option<MutexGuard<'static, ()>>);
+
+impl Lock {
+    fn take() -> Self {
+        let is_held = IS_HELD.replace(true);
+        Self((!is_held).then(|| IN_USE.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            IS_HELD.set(false);
+        }
+    }
+}
+
+impl<'a> Call<'a> {
+    #[inline]
+    fn begin(state: &'a CState) -> Self {
+        let lock = Lock::take();
+        // SAFETY: the lock is held.
+        let own = unsafe { *state.random.get() };
+        // SAFETY: the state was made by `initstate`, and the lock is held.
+        let random = unsafe { setstate(own) };
+        // SAFETY: the seed lives during the call, and the lock is held.
+        let drand48 = unsafe { seed48(state.drand48.get()) };
+        // SAFETY: the C library returns where it keeps the former seed.
+        let drand48 = unsafe { *drand48 };
+        Self {
+            state,
+            random,
+            drand48,
+            _lock: lock,
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was in place before this call, and the lock is still held.
+        let random = unsafe { setstate(self.random) };
+        // SAFETY: the lock is held.
+        unsafe { *self.state.random.get() = random };
+        // SAFETY: as above; the seed lives during the call.
+        let drand48 = unsafe { seed48(&raw mut self.drand48) };
+        // SAFETY: the C library returns where it keeps the former seed.
+        let drand48 = unsafe { *drand48 };
+        // SAFETY: the lock is held.
+        unsafe { *self.state.drand48.get() = drand48 };
+    }
+}
+
+/// An instance with a state of its own: the component that the functions of this file are given.
+#[repr(C)]
+pub(crate) struct OwnState {
+    /// The component that the FMU has made.
+    component: UnsafeCell<Component>,
+    functions: &'static Functions,
+    state: CState,
+}
+
+// SAFETY: `component` is written once, while the instance is being made.
+unsafe impl Sync for OwnState {}
+// SAFETY: the component may be used by any thread, one at a time (FMI 2.0 section 2.1.1).
+unsafe impl Send for OwnState {}
+
+impl OwnState {
+    pub(crate) fn new(functions: &'static Functions, state: CState) -> Self {
+        Self {
+            component: UnsafeCell::new(ptr::null_mut()),
+            functions,
+            state,
+        }
+    }
+
+    /// The state that a function of this file was given as its component.
+    ///
+    /// # Safety
+    /// The component is one that [`make`](Self::make) has returned, and its instance is alive.
+    #[inline(always)]
+    unsafe fn of<'a>(component: Component) -> &'a Self {
+        // SAFETY: by the contract of this function.
+        unsafe { &*component.cast::<Self>() }
+    }
+
+    /// Makes the component of an instance: calls `make` with its state in place.
+    pub(crate) fn make(&self, make: impl FnOnce() -> Component) -> Component {
+        let made = self.state.during(make);
+        // SAFETY: the instance is being made, so that no other call uses it.
+        unsafe { *self.component.get() = made };
+        match made.is_null() {
+            true => made,
+            false => ptr::from_ref(self).cast_mut().cast(),
+        }
+    }
+
+    /// The component that the FMU knows.
+    pub(crate) fn component(&self) -> Component {
+        // SAFETY: it is written while the instance is being made, and the calls of an instance come one after the other.
+        unsafe { *self.component.get() }
+    }
+}
+
+/// A function of an FMU that has a component.
+pub(crate) trait Guarded: Copy {
+    /// A function that calls the one at the byte `AT` of [`Functions`], which is of the same type, with the state of the
+    /// instance in place.
+    fn guarded<const AT: usize>(self) -> Self;
+}
+
+/// Makes the component: [`OwnState::make`] calls it.
+impl Guarded for fmi2_abi::signature::Instantiate {
+    fn guarded<const AT: usize>(self) -> Self {
+        self
+    }
+}
+
+macro_rules! guarded {
+    ($($argument:ident: $kind:ident),*) => {
+        impl<Answer, $($kind),*> Guarded for unsafe extern "C" fn(Component, $($kind),*) -> Answer {
+            fn guarded<const AT: usize>(self) -> Self {
+                unsafe extern "C" fn call<const AT: usize, Answer, $($kind),*>(
+                    component: Component,
+                    $($argument: $kind),*
+                ) -> Answer {
+                    type Function<Answer, $($kind),*> = unsafe extern "C" fn(Component, $($kind),*) -> Answer;
+                    // SAFETY: the caller passes what `make` has returned.
+                    let own = unsafe { OwnState::of(component) };
+                    let call = Call::begin(&own.state);
+                    let function = ptr::from_ref(own.functions).wrapping_byte_add(AT);
+                    // SAFETY: there is a function of this type at that place.
+                    let function = unsafe { function.cast::<Function<Answer, $($kind),*>>().read() };
+                    // SAFETY: the caller answers for all else.
+                    let answer = unsafe { function(own.component(), $($argument),*) };
+                    drop(call);
+                    answer
+                }
+                call::<AT, Answer, $($kind),*>
+            }
+        }
+    };
+}
+
+guarded!();
+guarded!(a: A);
+guarded!(a: A, b: B);
+guarded!(a: A, b: B, c: C);
+guarded!(a: A, b: B, c: C, d: D);
+guarded!(a: A, b: B, c: C, d: D, e: E);
+guarded!(a: A, b: B, c: C, d: D, e: E, f: F);

@@ -1,0 +1,354 @@
+//! What an ELF file says before the system loads it. All that gyrator reads of ELF files is here.
+//!
+//! - Whether this machine can load it: the system's own messages for a foreign machine mislead ("no such
+//!   file"), and a truncated file ends the process with SIGBUS.
+//! - What it asks of the process that loads it: libraries, symbols, thread-local variables, unique symbols.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use object::elf::{self, Machine};
+use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _, SectionHeader as _, Sym as _};
+use object::{Endianness, FileKind};
+
+use crate::python;
+use crate::search_path::RunPaths;
+
+/// Machines by their numbers (ELF specification, `e_machine`).
+const MACHINES: &[(Machine, &str)] = &[
+    (elf::EM_386, "x86 (32 bit)"),
+    (elf::EM_MIPS, "MIPS"),
+    (elf::EM_PPC, "PowerPC"),
+    (elf::EM_PPC64, "PowerPC 64"),
+    (elf::EM_ARM, "ARM (32 bit)"),
+    (elf::EM_X86_64, "x86-64"),
+    (elf::EM_AARCH64, "AArch64"),
+    (elf::EM_RISCV, "RISC-V"),
+];
+
+/// Machine this program was built for.
+const OWN_MACHINE: Machine = if cfg!(target_arch = "x86_64") {
+    elf::EM_X86_64
+} else if cfg!(target_arch = "aarch64") {
+    elf::EM_AARCH64
+} else if cfg!(target_arch = "x86") {
+    elf::EM_386
+} else if cfg!(target_arch = "arm") {
+    elf::EM_ARM
+} else if cfg!(any(target_arch = "riscv64", target_arch = "riscv32")) {
+    elf::EM_RISCV
+} else {
+    elf::EM_NONE
+};
+
+/// Bytes of the file that [`check`] looks at: linkers put all headers there.
+const HEAD: u64 = 64 * 1024;
+
+/// Says why the file cannot be loaded on this machine, if that can be seen.
+pub(crate) fn check_file(path: &Path) -> std::io::Result<Result<(), String>> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut head = Vec::new();
+    file.take(HEAD).read_to_end(&mut head)?;
+    Ok(check(&head, length, OWN_MACHINE))
+}
+
+/// The libraries of a directory that cannot be loaded on this machine, and why.
+pub(crate) fn broken_libraries(directory: &Path) -> std::io::Result<Vec<(String, String)>> {
+    let mut broken = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_library = name.ends_with(".so") || name.contains(".so.");
+        if is_library
+            && entry.file_type()?.is_file()
+            && let Err(reason) = check_file(&entry.path())?
+        {
+            broken.push((name, reason));
+        }
+    }
+    broken.sort();
+    Ok(broken)
+}
+
+/// Looks at the head of a file of `length` bytes.
+fn check(bytes: &[u8], length: u64, own_machine: Machine) -> Result<(), String> {
+    let check = match bytes {
+        [0x7f, b'E', b'L', b'F', 1, ..] => check_header::<elf::FileHeader32<Endianness>>,
+        [0x7f, b'E', b'L', b'F', 2, ..] => check_header::<elf::FileHeader64<Endianness>>,
+        [0x7f, b'E', b'L', b'F', ..] => return Err("the file is truncated or damaged".to_owned()),
+        _ => return Err(format!("not an ELF library{}", guess(bytes))),
+    };
+    check(bytes, length, own_machine)
+}
+
+fn check_header<Elf: FileHeader<Endian = Endianness>>(
+    bytes: &[u8],
+    length: u64,
+    own_machine: Machine,
+) -> Result<(), String> {
+    let damaged = |_| "the file is truncated or damaged".to_owned();
+    let header = Elf::parse(bytes).map_err(damaged)?;
+    let endian = header.endian().map_err(damaged)?;
+    let machine = header.e_machine(endian);
+    if machine != own_machine {
+        return Err(format!(
+            "built for {}, this machine is {}",
+            machine_name(machine),
+            machine_name(own_machine)
+        ));
+    }
+    if header.is_type_64() != cfg!(target_pointer_width = "64") {
+        let width = if header.is_type_64() { 64 } else { 32 };
+        return Err(format!("built for {width} bit"));
+    }
+    let segments = match header.program_headers(endian, bytes) {
+        Ok(segments) => segments.iter(),
+        // The table of segments is further back than in any usual file: the system will judge.
+        Err(_) if length > HEAD => return Ok(()),
+        Err(error) => return Err(damaged(error)),
+    };
+    let end = segments.map(|segment| {
+        let (offset, size) = segment.file_range(endian);
+        offset.saturating_add(size)
+    });
+    match end.max() {
+        Some(end) if end > length => Err(format!(
+            "the file is truncated: it has {length} bytes, its segments need {end}"
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn machine_name(machine: Machine) -> String {
+    let known = MACHINES.iter().find(|(number, _)| *number == machine);
+    known.map_or_else(
+        || format!("machine number {}", machine.0),
+        |(_, name)| (*name).to_owned(),
+    )
+}
+
+fn guess(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [] => "; the file is empty",
+        [b'M', b'Z', ..] => "; it is one for Windows",
+        [0xcf, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => "; it is one for macOS",
+        [b'v', b'e', b'r', b's', b'i', b'o', b'n', b' ', ..] => "; it looks like a git-lfs pointer",
+        _ => "",
+    }
+}
+
+/// What a library asks of the process that loads it.
+#[derive(Debug, Default)]
+pub(crate) struct Binary {
+    /// Libraries that it needs (`DT_NEEDED`).
+    pub(crate) needed: Vec<String>,
+    pub(crate) run_paths: RunPaths,
+    /// Symbols that it has for others.
+    pub(crate) defined: BTreeSet<String>,
+    /// Symbols that some other library has to have.
+    pub(crate) undefined: BTreeSet<String>,
+    /// Symbols of which a process has one for all libraries (`STB_GNU_UNIQUE`).
+    pub(crate) unique: usize,
+    /// It has variables of which each thread has its own (`PT_TLS`).
+    pub(crate) is_thread_local: bool,
+}
+
+impl Binary {
+    /// Reads the tables of a library; `None` if it has none that can be read.
+    pub(crate) fn read(path: &Path) -> Option<Self> {
+        let bytes = std::fs::read(path).ok()?;
+        Self::parse(&bytes)
+    }
+
+    /// Whether it calls a Python interpreter.
+    pub(crate) fn uses_python(&self) -> bool {
+        self.needed.iter().any(|name| python::is_library(name))
+            || self.undefined.iter().any(|name| python::has_symbol(name))
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        match FileKind::parse(bytes) {
+            Ok(FileKind::Elf32) => Self::from_elf::<elf::FileHeader32<Endianness>>(bytes),
+            Ok(FileKind::Elf64) => Self::from_elf::<elf::FileHeader64<Endianness>>(bytes),
+            _ => None,
+        }
+    }
+
+    fn from_elf<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Self> {
+        let header = Elf::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.sections(endian, bytes).ok()?;
+        let (entries, names) = sections.dynamic(endian, bytes).ok()??;
+        let names = sections.strings(endian, bytes, names).ok()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut binary = Self::default();
+        for entry in entries {
+            let Ok(value) = entry.string(endian, names).map(text) else {
+                continue;
+            };
+            match entry.tag(endian) {
+                elf::DT_NEEDED => binary.needed.push(value),
+                elf::DT_RPATH => binary.run_paths.rpath = value,
+                elf::DT_RUNPATH => binary.run_paths.runpath = value,
+                _ => {}
+            }
+        }
+        let segments = header.program_headers(endian, bytes).unwrap_or_default();
+        let is_thread_local = |segment: &Elf::ProgramHeader| {
+            segment.p_type(endian) == elf::PT_TLS && segment.p_memsz(endian).into() > 0
+        };
+        binary.is_thread_local = segments.iter().any(is_thread_local);
+        let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+        for symbol in symbols.iter().skip(1) {
+            let Ok(name) = symbol.name(endian, symbols.strings()).map(text) else {
+                continue;
+            };
+            if !symbol.is_undefined(endian) {
+                binary.unique += usize::from(symbol.st_bind() == elf::STB_GNU_UNIQUE);
+                binary.defined.insert(name);
+            } else if symbol.st_bind() == elf::STB_GLOBAL {
+                binary.undefined.insert(name);
+            }
+        }
+        Some(binary)
+    }
+}
+
+/// Names of the libraries that an ELF library needs (`DT_NEEDED`); empty for files of other formats.
+#[must_use]
+pub fn needed_libraries(bytes: &[u8]) -> Vec<String> {
+    Binary::parse(bytes).unwrap_or_default().needed
+}
+
+/// Makes the unique symbols of a library (`STB_GNU_UNIQUE`) ordinary ones (`STB_GLOBAL`), in its bytes: the
+/// dynamic loader then gives each copy its own, and not all copies those of the first. Returns how many.
+///
+/// Compilers use unique symbols for the static variables of inline functions and templates in C++.
+pub(crate) fn make_unique_symbols_global(bytes: &mut [u8]) -> usize {
+    /// Bytes of a symbol of 64 bit, and where its binding stands among them (ELF specification).
+    const SYMBOL: usize = size_of::<elf::Sym64<Endianness>>();
+    const INFO: usize = 4;
+    let Some(tables) = symbol_tables(bytes) else {
+        return 0;
+    };
+    let mut count = 0;
+    for table in tables {
+        let Some(table) = bytes.get_mut(table) else {
+            continue;
+        };
+        for symbol in table.chunks_exact_mut(SYMBOL) {
+            let (binding, kind) = (symbol[INFO] >> 4, symbol[INFO] & 0xf);
+            if binding == elf::STB_GNU_UNIQUE.0 {
+                symbol[INFO] = elf::STB_GLOBAL.0 << 4 | kind;
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// As [`make_unique_symbols_global`], in a file.
+pub(crate) fn make_unique_symbols_of_file_global(path: &Path) -> std::io::Result<()> {
+    let mut bytes = std::fs::read(path)?;
+    match make_unique_symbols_global(&mut bytes) {
+        0 => Ok(()),
+        _ => std::fs::write(path, bytes),
+    }
+}
+
+/// Where the tables of the dynamic loader's symbols lie in a library of 64 bit.
+fn symbol_tables(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
+    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, bytes).ok()?;
+    let tables = sections.iter().filter_map(|section| {
+        let (start, size) = section
+            .file_range(endian)
+            .filter(|_| section.sh_type(endian) == elf::SHT_DYNSYM)?;
+        let start = usize::try_from(start).ok()?;
+        Some(start..start.checked_add(usize::try_from(size).ok()?)?)
+    });
+    Some(tables.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(class: u8, machine: u16, length: u64) -> Vec<u8> {
+        let mut bytes = vec![0; 64 + 56];
+        // Numbers in little-endian order, version 1.
+        bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+        bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        bytes[32..40].copy_from_slice(&64_u64.to_le_bytes());
+        bytes[54..56].copy_from_slice(&56_u16.to_le_bytes());
+        bytes[56..58].copy_from_slice(&1_u16.to_le_bytes());
+        bytes[64 + 32..64 + 40].copy_from_slice(&length.to_le_bytes());
+        bytes
+    }
+
+    fn checked(bytes: &[u8]) -> Result<(), String> {
+        check(bytes, bytes.len() as u64, elf::EM_X86_64)
+    }
+
+    #[test]
+    fn r17_other_machine_is_named() {
+        let error = checked(&header(2, 183, 0)).unwrap_err();
+        assert_eq!(error, "built for AArch64, this machine is x86-64");
+    }
+
+    #[test]
+    fn r18_truncated_file_is_seen_before_it_is_mapped() {
+        assert_eq!(checked(&header(2, 62, 120)), Ok(()));
+        assert!(
+            checked(&header(2, 62, 121))
+                .unwrap_err()
+                .contains("truncated")
+        );
+        assert!(
+            checked(&header(2, 62, 0)[..100])
+                .unwrap_err()
+                .contains("truncated")
+        );
+        assert!(checked(&header(2, 62, u64::MAX)).is_err());
+    }
+
+    #[test]
+    fn r17_files_of_other_systems_are_named() {
+        assert!(checked(b"MZ\x90").unwrap_err().contains("Windows"));
+        assert!(checked(b"").unwrap_err().contains("empty"));
+        assert!(
+            checked(b"version https://git-lfs")
+                .unwrap_err()
+                .contains("git-lfs")
+        );
+    }
+
+    #[test]
+    fn no_prefix_of_a_header_panics() {
+        let bytes = header(2, 62, u64::MAX - 3);
+        for end in 0..bytes.len() {
+            let _ = checked(&bytes[..end]);
+        }
+    }
+
+    #[test]
+    fn no_part_of_a_library_panics() {
+        let own = std::env::current_exe().unwrap();
+        let bytes = std::fs::read(own).unwrap();
+        let head = &bytes[..bytes.len().min(1 << 16)];
+        for end in (0..head.len()).step_by(251) {
+            let _ = Binary::parse(&head[..end]);
+        }
+        let mut torn = bytes.clone();
+        for at in (0..torn.len().min(1 << 14)).step_by(7) {
+            torn[at] ^= 0xff;
+        }
+        let _ = Binary::parse(&torn);
+        let _ = make_unique_symbols_global(&mut torn);
+    }
+}
