@@ -6,7 +6,7 @@ use std::path::Path;
 use fmu_models::OscillatorMotion;
 use gyrator::system::FmuCache;
 use gyrator::{RunOptions, StopReason, System};
-use gyrator_fmu::{Fmu, InstanceOptions};
+use gyrator_fmu::{Fmu, InstanceOptions, TypeAttributes};
 use gyrator_system::{Severity, toml_file};
 use gyrator_testkit::Combination;
 use gyrator_testkit::{ModelUnit, Spy, needs_substeps};
@@ -105,6 +105,41 @@ fn c24_c28_no_combination_makes_an_illegal_call() {
         "{ran} of {}",
         combinations.len()
     );
+}
+
+/// Whether all variables of a causality can be read in Initialization Mode, each with a call of its own.
+fn can_be_read_in_initialization(model: &str, causality: gyrator_fmu::Causality) -> bool {
+    let fmu = Fmu::open(&gyrator_testkit::fmu(model)).unwrap();
+    let options = InstanceOptions::default();
+    let mut instance = fmu.instantiate("one", &options).unwrap();
+    instance.setup_experiment(None, 0.0, None).unwrap();
+    instance.enter_initialization_mode().unwrap();
+    let variables = &fmu.description().variables;
+    let mut chosen = variables
+        .iter()
+        .filter(|variable| variable.causality == causality);
+    assert!(chosen.clone().count() > 0);
+    chosen.all(|variable| {
+        let reference = [variable.value_reference];
+        let read = match variable.kind {
+            TypeAttributes::Real(_) => instance.get_real(&reference, &mut [0.0]),
+            TypeAttributes::Boolean { .. } => instance.get_boolean(&reference, &mut [false]),
+            TypeAttributes::String { .. } => instance.get_string(&reference, &mut [String::new()]),
+            _ => instance.get_integer(&reference, &mut [0]),
+        };
+        read.is_ok()
+    })
+}
+
+/// Observers of other tools read everything there; FMI 2.0 (4.2.4, note 2) allows the unknowns of the initialization.
+#[test]
+fn all_is_read_in_initialization_mode_unless_the_fmu_is_strict() {
+    use gyrator_fmu::Causality::{Input, Output, Parameter};
+    for causality in [Input, Output, Parameter] {
+        assert!(can_be_read_in_initialization("AllTypes", causality));
+        let strict = can_be_read_in_initialization("Strict", causality);
+        assert_eq!(strict, causality == Output);
+    }
 }
 
 /// One strict FMU, not connected to anything.

@@ -13,6 +13,7 @@ mod combinations;
 mod connections;
 mod coupling_faults;
 mod damping;
+mod denied_abilities;
 mod descriptions;
 mod determinism;
 mod embedding;

@@ -291,6 +291,46 @@ fn outputs_in_initialization_mode_follow_parameters() {
     assert_eq!(values(&mut instance, &references)[1], -2.0);
 }
 
+/// Observers of other tools read everything there.
+#[test]
+fn inputs_and_parameters_are_read_in_initialization_mode() {
+    let text = format!(
+        "[experiment]\nstep_size = 1e-3\n\n[components]\na = {{ fmu = {:?} }}\n",
+        gyrator_testkit::fmu("AllTypes")
+    );
+    let (path, _folder) = packed(&read(&text), "all", PackOptions::default());
+    let fmu = Fmu::open(&path).unwrap();
+    let reference = |name: &str| [fmu.description().variable(name).unwrap().value_reference];
+    let mut instance = fmu.instantiate("p", &InstanceOptions::default()).unwrap();
+    instance.setup_experiment(None, 0.0, None).unwrap();
+    instance.enter_initialization_mode().unwrap();
+    let mut read_all = || {
+        let (mut reals, mut integer) = ([[0.0]; 3], [0]);
+        for (name, value) in ["a.real_in", "a.gain", "a.real_out"].iter().zip(&mut reals) {
+            instance.get_real(&reference(name), value).unwrap();
+        }
+        instance
+            .get_integer(&reference("a.integer_parameter"), &mut integer)
+            .unwrap();
+        let (mut boolean, mut string) = ([false], [String::new()]);
+        instance
+            .get_boolean(&reference("a.boolean_in"), &mut boolean)
+            .unwrap();
+        instance
+            .get_string(&reference("a.string_parameter"), &mut string)
+            .unwrap();
+        instance.set_real(&reference("a.real_in"), &[2.5]).unwrap();
+        (
+            reals.concat(),
+            integer[0],
+            boolean[0],
+            string[0].chars().next(),
+        )
+    };
+    assert_eq!(read_all(), (vec![0.0, 1.0, 0.0], -7, false, Some('s')));
+    assert_eq!(read_all(), (vec![2.5, 1.0, 2.5], -7, false, Some('s')));
+}
+
 #[test]
 fn a_step_that_is_no_multiple_is_discarded_with_advice() {
     let (path, _folder) = packed(&oscillators("off", 1e-3), "pair", PackOptions::default());

@@ -22,8 +22,8 @@ pub(crate) struct FmuOptions {
     #[arg(long, value_name = "DIRECTORY", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "")]
     cache: Option<PathBuf>,
-    /// Compile the C sources of FMUs that have no library for this machine, with the compiler in the environment
-    /// variable CC (else cc) and the options in CFLAGS; implies --cache
+    /// Compile the sources of FMUs that have no library for this machine, with the compilers in the environment
+    /// variables CC and CXX (else cc and c++) and the options in CFLAGS; implies --cache
     #[arg(long)]
     compile: bool,
     /// Change a limit for unpacking FMUs: entries, total-size, description-size, ratio, ratio-from, depth, free-space;
@@ -106,6 +106,9 @@ fn compiler() -> Compiler {
         compiler.program = word;
     }
     compiler.flags = program.chain(words("CFLAGS")).collect();
+    if let Some(word) = words("CXX").into_iter().next() {
+        compiler.cpp_program = word;
+    }
     compiler
 }
 

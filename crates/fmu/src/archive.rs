@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 use zip::{CompressionMethod, ZipArchive};
 
+use crate::compiling;
 use crate::error::OpenError;
 use crate::platform;
 use crate::warning::Warning;
@@ -62,7 +63,6 @@ impl Default for Limits {
 }
 
 const DESCRIPTION: &str = "modelDescription.xml";
-const RESOURCES: &str = "resources/";
 
 /// An open archive whose entries have been checked.
 pub(crate) struct Archive {
@@ -193,10 +193,9 @@ impl Archive {
         self.budget = budget;
     }
 
-    /// Whether there are C files under `sources`.
+    /// Whether there are C or C++ files under `sources`.
     pub(crate) fn has_sources(&self) -> bool {
-        let mut names = self.files.keys();
-        names.any(|name| name.starts_with("sources/") && name.ends_with(".c"))
+        self.files.keys().any(|name| compiling::is_code(name))
     }
 
     /// The bytes of `modelDescription.xml`.
@@ -213,13 +212,13 @@ impl Archive {
     /// Bytes that [`Self::unpack_to`] writes, as the entries declare; `None` if resources are among them.
     pub(crate) fn size_without_resources(&mut self) -> Result<Option<u64>, OpenError> {
         let wanted = self.wanted(is_needed);
-        if wanted.iter().any(|(name, _)| name.starts_with(RESOURCES)) {
+        if wanted.iter().any(|(name, _)| is_resource(name)) {
             return Ok(None);
         }
         self.declared_size(&wanted).map(Some)
     }
 
-    /// Unpacks resources and the binaries of this platform into a directory.
+    /// Unpacks resources, the description and the binaries of this platform into a directory.
     pub(crate) fn unpack_to(&mut self, directory: &Path) -> Result<(), OpenError> {
         self.unpack_if(is_needed, directory)
     }
@@ -451,14 +450,20 @@ fn free_space(_directory: &Path) -> Option<u64> {
     None
 }
 
-/// Whether a run needs the file on disk.
+/// Whether an FMU may look for the file on disk.
 fn is_needed(name: &str) -> bool {
-    name.starts_with(RESOURCES)
+    name == DESCRIPTION
+        || is_resource(name)
         || platform::FOLDERS.iter().any(|folder| {
             name.strip_prefix("binaries/")
                 .and_then(|rest| rest.strip_prefix(folder))
                 .is_some_and(|rest| rest.starts_with('/'))
         })
+}
+
+/// Whether the file is among those beside which FMUs may write files of any size.
+fn is_resource(name: &str) -> bool {
+    name.starts_with("resources/") || name.starts_with("extra/")
 }
 
 /// The name with `/` between its parts, or why it is not to be trusted.

@@ -33,18 +33,18 @@ impl Mark {
 }
 
 impl FileMarks {
-    /// Of all that lies in `folder`, but for its folder `apart`.
-    pub(crate) fn of(folder: &Path, apart: &str) -> io::Result<Self> {
+    /// Of all that lies in `folder`, but for what has a name that is `apart`.
+    pub(crate) fn of(folder: &Path, apart: &dyn Fn(&str) -> bool) -> io::Result<Self> {
         let mut marks = Self::default();
         marks.add(folder, "", apart)?;
         Ok(marks)
     }
 
-    fn add(&mut self, folder: &Path, prefix: &str, apart: &str) -> io::Result<()> {
+    fn add(&mut self, folder: &Path, prefix: &str, apart: &dyn Fn(&str) -> bool) -> io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if name == apart {
+            if apart(&name) {
                 continue;
             }
             let mark = Mark::of(&entry.metadata()?);
@@ -103,7 +103,7 @@ mod tests {
         let old = SystemTime::UNIX_EPOCH;
         let file = std::fs::File::options().append(true).open(path("kept"));
         file.unwrap().set_modified(old).unwrap();
-        let marks = || FileMarks::of(folder.path(), "instances").unwrap();
+        let marks = || FileMarks::of(folder.path(), &|name| name == "instances").unwrap();
         let before = marks();
         std::fs::create_dir_all(path("instances/0")).unwrap();
         assert_eq!(before.changed(&marks()), [""; 0]);

@@ -17,6 +17,7 @@ use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
 use crate::instance::Instance;
+use crate::library::required_functions;
 use crate::library_file::UnpackedBinary;
 use crate::needs::{Loading, Needs};
 use crate::platform;
@@ -44,7 +45,7 @@ pub struct OpenOptions {
     /// files in it are shared by all runs, and read-only. `None` unpacks into a directory of the
     /// FMU's own that is removed after use.
     pub cache: Option<PathBuf>,
-    /// The compiler for FMUs that have C sources and no library for this machine. `None` compiles
+    /// The compiler for FMUs that have sources and no library for this machine. `None` compiles
     /// nothing. With a [cache](Self::cache) each FMU is compiled once.
     pub compiler: Option<Compiler>,
 }
@@ -94,7 +95,7 @@ pub struct Peek {
     pub warnings: Vec<Warning>,
     /// Folders of platforms that have files in the archive.
     pub platforms: Vec<String>,
-    /// Whether the archive carries C sources.
+    /// Whether the archive carries sources in C or C++.
     pub has_sources: bool,
 }
 
@@ -160,6 +161,7 @@ impl Fmu {
         };
         let unpacked = Arc::new(guard.slot().during(activity, unpacking)?);
         if is_compiled {
+            peek.warnings.extend(unpacked.compiling_notes());
             peek.platforms.push(platform::usual_folder().to_owned());
         }
         Ok(Self(Arc::new(Inner {
@@ -275,7 +277,12 @@ impl Fmu {
     /// If there is no library for this machine, or it cannot be read.
     pub fn needs(&self) -> Result<Needs, LoadError> {
         let file = self.library_file()?;
-        Needs::of(&file, &self.0.loading()).map_err(LoadError::io(&file))
+        let mut needs = Needs::of(&file, &self.0.loading()).map_err(LoadError::io(&file))?;
+        let required = required_functions(self.description());
+        needs
+            .missing_functions
+            .retain(|name| required.contains(name));
+        Ok(needs)
     }
 
     /// The FMU's library for this machine, where it was unpacked or compiled.

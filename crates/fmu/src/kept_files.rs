@@ -11,6 +11,9 @@ use crate::leftovers;
 use crate::platform;
 use crate::unpacked::{Contents, is_plain};
 
+/// Which files of an archive are kept, and how; another number makes the folders of earlier versions useless.
+const LAYOUT: u32 = 2;
+
 /// The folder in `cache` with the files of an FMU, which is unpacked there, and compiled if it has to be, if it is new.
 /// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
 /// that they are given (C-08).
@@ -20,7 +23,11 @@ pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf
     if !cache.to_str().is_some_and(is_plain) {
         return Ok(None);
     }
-    let folder = format!("{}-{}", contents.digest()?, platform::usual_folder());
+    let folder = format!(
+        "{}-{}-{LAYOUT}",
+        contents.digest()?,
+        platform::usual_folder()
+    );
     let kept = cache.join(folder);
     if kept.is_dir() {
         return Ok(Some(kept));

@@ -78,7 +78,7 @@ pub use instance::{
     CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
     Violations,
 };
-pub use library::REQUIRED_FUNCTIONS;
+pub use library::{REQUIRED_FUNCTIONS, required_functions};
 pub use needs::{NeededLibrary, Needs};
 pub use surroundings::Change;
 pub use unpacked::UnpackedArchive;

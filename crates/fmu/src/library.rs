@@ -17,6 +17,7 @@ use fmi2_abi::signature as f;
 use fmi2_abi::{Boolean, Integer, Real};
 
 use crate::c_library::{CState, Guarded as _, OwnState};
+use crate::description::{BaseType, ModelDescription};
 use crate::elf::Binary;
 use crate::error::LoadError;
 use crate::library_file::LibraryFile;
@@ -34,7 +35,7 @@ use libloading::os::unix::Library as Handle;
 /// Declares [`Functions`] and how to find them by name.
 macro_rules! functions {
     (
-        required { $($required:ident: $kind:ty = $required_name:literal,)* }
+        required { $($required:ident: $kind:ty = $required_name:literal $(for $base:ident or $refuse:ident)?,)* }
         optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
     ) => {
         /// The functions of an FMU. Real FMUs lack some, and a run needs few: those that may be
@@ -50,6 +51,9 @@ macro_rules! functions {
         /// them is refused (C-06).
         pub const REQUIRED_FUNCTIONS: &[&str] = &[$($required_name,)*];
 
+        /// The functions of the values of a type.
+        const OF_TYPES: &[(&str, BaseType)] = &[$($(($required_name, BaseType::$base),)?)*];
+
         impl Functions {
             /// Functions that call these, with the instance's own state of the C library in place.
             fn guarded(&self) -> Self {
@@ -61,12 +65,16 @@ macro_rules! functions {
                 }
             }
 
-            /// Finds the functions, or all the required ones that are missing.
-            fn look_up(handle: &Handle) -> Result<Self, Vec<&'static str>> {
+            /// Finds the functions, or all those of `needed` that are missing.
+            fn look_up(handle: &Handle, needed: &[&str]) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(
                     // SAFETY: the type is the one that FMI 2.0 gives to this name.
                     let $required = unsafe { symbol::<$kind>(handle, $required_name) };
+                    $(
+                        let is_needed = needed.contains(&$required_name);
+                        let $required = $required.or((!is_needed).then_some($refuse as $kind));
+                    )?
                     if $required.is_none() {
                         missing.push($required_name);
                     }
@@ -87,15 +95,15 @@ macro_rules! functions {
 // The functions of every step come first, to lie together.
 functions! {
     required {
-        set_real: f::Set<Real> = "fmi2SetReal",
-        get_real: f::Get<Real> = "fmi2GetReal",
+        set_real: f::Set<Real> = "fmi2SetReal" for Real or refuse_set,
+        get_real: f::Get<Real> = "fmi2GetReal" for Real or refuse_get,
         do_step: f::DoStep = "fmi2DoStep",
-        set_integer: f::Set<Integer> = "fmi2SetInteger",
-        get_integer: f::Get<Integer> = "fmi2GetInteger",
-        set_boolean: f::Set<Boolean> = "fmi2SetBoolean",
-        get_boolean: f::Get<Boolean> = "fmi2GetBoolean",
-        set_string: f::Set<fmi2_abi::String> = "fmi2SetString",
-        get_string: f::Get<fmi2_abi::String> = "fmi2GetString",
+        set_integer: f::Set<Integer> = "fmi2SetInteger" for Integer or refuse_set,
+        get_integer: f::Get<Integer> = "fmi2GetInteger" for Integer or refuse_get,
+        set_boolean: f::Set<Boolean> = "fmi2SetBoolean" for Boolean or refuse_set,
+        get_boolean: f::Get<Boolean> = "fmi2GetBoolean" for Boolean or refuse_get,
+        set_string: f::Set<fmi2_abi::String> = "fmi2SetString" for String or refuse_set,
+        get_string: f::Get<fmi2_abi::String> = "fmi2GetString" for String or refuse_get,
         instantiate: f::Instantiate = "fmi2Instantiate",
         free_instance: f::FreeInstance = "fmi2FreeInstance",
         setup_experiment: f::SetupExperiment = "fmi2SetupExperiment",
@@ -123,6 +131,52 @@ functions! {
     }
 }
 
+/// C names of the functions that a run of this FMU cannot do without: those of the values of a type only if it has variables of
+/// this type. Some tools leave the others out.
+#[must_use]
+pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
+    let is_needed = |name: &&&str| {
+        let of_type = OF_TYPES.iter().find(|(function, _)| function == *name);
+        of_type.is_none_or(|(_, base_type)| {
+            let mut variables = description.variables.iter();
+            variables.any(|variable| variable.kind.base_type() == *base_type)
+        })
+    };
+    REQUIRED_FUNCTIONS
+        .iter()
+        .filter(is_needed)
+        .copied()
+        .collect()
+}
+
+/// In place of a function that the library lacks, for a type of which the FMU has no variables.
+extern "C" fn refuse_get<T>(
+    _component: fmi2_abi::Component,
+    _references: *const fmi2_abi::ValueReference,
+    count: usize,
+    _values: *mut T,
+) -> fmi2_abi::Status {
+    if count == 0 {
+        fmi2_abi::OK
+    } else {
+        fmi2_abi::ERROR
+    }
+}
+
+/// As [`refuse_get`].
+extern "C" fn refuse_set<T>(
+    _component: fmi2_abi::Component,
+    _references: *const fmi2_abi::ValueReference,
+    count: usize,
+    _values: *const T,
+) -> fmi2_abi::Status {
+    if count == 0 {
+        fmi2_abi::OK
+    } else {
+        fmi2_abi::ERROR
+    }
+}
+
 /// A loaded library; keeps the files it came with.
 #[derive(Clone)]
 pub(crate) struct Library {
@@ -138,6 +192,8 @@ pub(crate) struct Library {
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
     pub(crate) file: &'a LibraryFile,
+    /// Functions that it has to have.
+    pub(crate) needed: Vec<&'static str>,
     pub(crate) loading: Loading<'a>,
 }
 
@@ -156,7 +212,7 @@ impl Library {
         let handle = ManuallyDrop::new(handle);
         share_pages(&handle, source.file).map_err(|reason| source.error(reason))?;
         check_version(&handle, warnings);
-        let functions = Functions::look_up(&handle).map_err(|functions| {
+        let functions = Functions::look_up(&handle, &source.needed).map_err(|functions| {
             let (model, file) = source.names();
             LoadError::MissingFunctions {
                 model,

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
 use crate::archive::{Archive, Limits};
-use crate::compiling::Compiler;
+use crate::compiling::{self, Compiler};
 use crate::description::ModelDescription;
 use crate::error::OpenError;
 use crate::file_marks::FileMarks;
@@ -22,6 +22,8 @@ use crate::warning::Warning;
 pub(crate) struct Unpacked {
     /// Files of the archive.
     files: PathBuf,
+    /// Its resources: those among the files, or a copy of them.
+    resources: PathBuf,
     /// Directory that belongs to this process alone.
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
@@ -34,12 +36,15 @@ pub(crate) struct Unpacked {
     known_change: Arc<KnownChange>,
 }
 
-/// The folder with the libraries of instances.
-const INSTANCES: &str = "instances";
+/// Whether the folder of this name has the library of an instance.
+fn is_of_instance(name: &str) -> bool {
+    let number = name.strip_prefix("binaries/");
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// The files of an FMU that are written to disk.
 pub(crate) struct Contents {
-    /// Its resources, and its binaries for this platform.
+    /// Its resources, its description and its binaries for this platform.
     pub(crate) archive: Archive,
     /// The compiler of its sources, where they are to be compiled.
     pub(crate) compiling: Option<(Compiler, Arc<ModelDescription>)>,
@@ -80,10 +85,7 @@ impl Contents {
         let Some((compiler, description)) = &self.compiling else {
             return Ok(());
         };
-        let Some(model) = &description.co_simulation else {
-            return Ok(());
-        };
-        let built = compiler.build(&mut self.archive, model, directory);
+        let built = compiler.build(&mut self.archive, description, directory);
         built.map_err(|reason| OpenError::Compile {
             path: self.archive.path().to_owned(),
             reason,
@@ -102,10 +104,17 @@ impl Unpacked {
             Some(_) => directory()?,
             None => contents.write()?,
         };
-        let files = kept.unwrap_or_else(|| own.path().to_owned());
+        let mut resources = own.path().join("resources");
+        if let Some(kept) = &kept {
+            show_beside_copies(kept, own.path()).map_err(OpenError::io(own.path()))?;
+            if !is_writable(kept) {
+                resources = kept.join("resources");
+            }
+        }
         Ok(Self {
-            marks: FileMarks::of(&files, INSTANCES).ok(),
-            files,
+            marks: FileMarks::of(kept.as_deref().unwrap_or(own.path()), &is_of_instance).ok(),
+            files: kept.unwrap_or_else(|| own.path().to_owned()),
+            resources,
             own,
             _of_process: of_process,
             copies: AtomicU64::new(0),
@@ -124,7 +133,8 @@ impl Unpacked {
     /// What the files are now, with what they were when they were unpacked; `None` where that is not known.
     fn now(&self) -> Result<Option<(&FileMarks, FileMarks)>, OpenError> {
         let now = |before| {
-            let now = FileMarks::of(&self.files, INSTANCES).map_err(OpenError::io(&self.files))?;
+            let now =
+                FileMarks::of(&self.files, &is_of_instance).map_err(OpenError::io(&self.files))?;
             Ok((before, now))
         };
         self.marks.as_ref().map(now).transpose()
@@ -157,6 +167,11 @@ impl Unpacked {
         Ok(changed)
     }
 
+    /// What users have to know about its library, if it was compiled.
+    pub(crate) fn compiling_notes(&self) -> Vec<Warning> {
+        compiling::notes(&self.files)
+    }
+
     /// `binaries/<platform>`.
     pub(crate) fn binaries(&self, platform: &str) -> PathBuf {
         self.files.join("binaries").join(platform)
@@ -174,7 +189,8 @@ impl Unpacked {
     /// A new directory for the library of one instance.
     pub(crate) fn private_directory(&self) -> std::io::Result<PathBuf> {
         let number = self.copies.fetch_add(1, Ordering::Relaxed);
-        let directory = self.own.path().join(INSTANCES).join(number.to_string());
+        // As deep as the binaries themselves: FMUs look for `../../resources` from there.
+        let directory = self.own.path().join("binaries").join(number.to_string());
         std::fs::create_dir_all(&directory)?;
         Ok(directory)
     }
@@ -207,7 +223,7 @@ impl Unpacked {
 
     /// `fmuResourceLocation`: the URI of the resources, whether or not there are some (C-08).
     pub(crate) fn resource_uri(&self) -> String {
-        file_uri(&self.files.join("resources"))
+        file_uri(&self.resources)
     }
 }
 
@@ -253,6 +269,51 @@ fn directory() -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
     let of_process = ProcessDirectory::on_disk()?;
     let own = of_process.directory()?;
     Ok((of_process, own))
+}
+
+/// Makes the kept files of an FMU appear in the directory where its libraries are copied to, for FMUs that look for their files from
+/// the place of their library. Those that the FMU could change there are copied.
+fn show_beside_copies(kept: &Path, own: &Path) -> std::io::Result<()> {
+    let can_change = is_writable(kept);
+    for entry in std::fs::read_dir(kept)? {
+        let entry = entry?;
+        let (file, target) = (entry.path(), own.join(entry.file_name()));
+        if entry.file_name() == "binaries" {
+            std::fs::create_dir_all(&target)?;
+            for platform in std::fs::read_dir(file)? {
+                let platform = platform?;
+                link(&platform.path(), &target.join(platform.file_name()))?;
+            }
+        } else if !can_change {
+            link(&file, &target)?;
+        } else if entry.file_type()?.is_dir() {
+            copy_directory(&file, &target)?;
+        } else {
+            std::fs::copy(file, target).map(|_| ())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(file: &Path, target: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(file, target)
+}
+
+#[cfg(not(unix))]
+fn link(_file: &Path, _target: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Whether this process can write to a read-only directory, as root can.
+#[cfg(unix)]
+fn is_writable(directory: &Path) -> bool {
+    rustix::fs::access(directory, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_writable(_directory: &Path) -> bool {
+    false
 }
 
 fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {

@@ -243,7 +243,11 @@ impl UnitWrapper for HalvingUnit {
         let given = handles.iter().zip(orders).zip(values);
         self.derivatives
             .extend(given.map(|((handle, order), value)| (*handle, *order, *value)));
-        self.unit.set_input_derivatives(handles, orders, values)
+        let given = self.unit.set_input_derivatives(handles, orders, values);
+        if given.is_err() {
+            self.derivatives.clear();
+        }
+        given
     }
 }
 

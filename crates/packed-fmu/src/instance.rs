@@ -299,9 +299,6 @@ impl<T: Typed> Values<T> for PackedSystem {
 }
 
 impl Simulation for PackedSystem {
-    // Outputs are those of the last communication point until the next step.
-    const FRESH_OUTPUTS: bool = true;
-
     type Saved = SavedSystem;
 
     fn instantiate(order: &Instantiation<'_>) -> Result<Self, String> {

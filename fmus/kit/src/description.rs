@@ -29,7 +29,7 @@ pub fn describe<M: Model>() -> Description {
         model_name: M::NAME,
         description: M::DESCRIPTION,
         interpolates_inputs: M::INTERPOLATES_INPUTS,
-        fresh_outputs: M::FRESH_OUTPUTS,
+        fresh_outputs: !M::IS_STRICT,
         stop_time: M::STOP_TIME,
         step_size: M::STEP_SIZE,
     };

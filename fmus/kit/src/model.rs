@@ -47,10 +47,12 @@ pub trait Model: Clone + Default + Serialize + DeserializeOwned + 'static {
     /// Whether input derivatives may be set (`canInterpolateInputs`): the kit then moves the inputs
     /// within a communication step. Without, they keep their values over the step.
     const INTERPOLATES_INPUTS: bool = false;
-    /// Whether variables may be read again between steps after values were set, which FMI 2.0
-    /// forbids (4.2.4) and gyrator likes. Without, such a read is an error, and so is a return to
-    /// a time that the importer has promised not to return to.
-    const FRESH_OUTPUTS: bool = true;
+    /// Whether the FMU follows FMI 2.0 (4.2.4) to the letter, to test importers. These are errors then:
+    ///
+    /// - a variable is read between steps after values were set;
+    /// - an input or a parameter is read in Initialization Mode;
+    /// - the importer returns to a time although it has promised not to.
+    const IS_STRICT: bool = false;
     /// Whether `fmi2SetupExperiment` goes back to the start values of the description, as in FMUs of
     /// 20-sim: values that were set before it are lost.
     const RESETS_IN_SETUP: bool = false;

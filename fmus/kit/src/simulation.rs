@@ -60,7 +60,7 @@ impl VariableAccess<'_> {
         self.causality == Causality::Input && state == SlaveState::Instantiated
     }
 
-    /// Note 2 of that table: whether the variable may be read.
+    /// Note 2 of that table: whether an FMU that follows it to the letter lets the variable be read.
     pub(crate) fn may_be_read_in(&self, state: SlaveState) -> bool {
         state != SlaveState::Initialization || self.is_unknown()
     }
@@ -99,9 +99,8 @@ pub trait Values<T> {
 pub trait Simulation:
     Values<f64> + Values<i32> + Values<bool> + Values<String> + Sized + 'static
 {
-    /// Whether variables may be read again between steps after values were set, and states from before a promised
-    /// time restored; see [`Model::FRESH_OUTPUTS`].
-    const FRESH_OUTPUTS: bool;
+    /// Whether reads and returns that FMI 2.0 forbids are errors; see [`Model::IS_STRICT`].
+    const IS_STRICT: bool = false;
 
     /// Whether input derivatives may be set (`canInterpolateInputs`).
     const INTERPOLATES_INPUTS: bool = false;
@@ -242,7 +241,7 @@ impl<M: Model, T: Scalar> Values<T> for InProcess<M> {
 }
 
 impl<M: Model> Simulation for InProcess<M> {
-    const FRESH_OUTPUTS: bool = M::FRESH_OUTPUTS;
+    const IS_STRICT: bool = M::IS_STRICT;
     const INTERPOLATES_INPUTS: bool = M::INTERPOLATES_INPUTS;
 
     type Saved = Saved<M>;

@@ -135,7 +135,7 @@ impl<S: Simulation> Slave<S> {
             slave.check_order()?;
             for (place, reference) in references.iter().enumerate() {
                 let variable = Values::<T>::variable(&slave.unit, *reference)?;
-                if !variable.may_be_read_in(slave.state) {
+                if S::IS_STRICT && !variable.may_be_read_in(slave.state) {
                     return Err(slave.not_in_this_state(variable.name, "read"));
                 }
                 receive(place, slave.unit.get(*reference)?);
@@ -175,12 +175,10 @@ impl<S: Simulation> Slave<S> {
         }
     }
 
-    /// Between steps nothing may be read once values were set (section 4.2.4, C-28), unless the
-    /// model says that it may.
+    /// In a strict FMU nothing may be read between steps once values were set (section 4.2.4, C-28).
     #[inline]
     fn check_order(&self) -> Result<(), Fault> {
-        if S::FRESH_OUTPUTS || !self.clock.values_are_set || self.state != SlaveState::StepComplete
-        {
+        if !S::IS_STRICT || !self.clock.values_are_set || self.state != SlaveState::StepComplete {
             return Ok(());
         }
         let message = "read after values were set, without a step between";

@@ -7,7 +7,8 @@ start_values! {
     /// A lag with feed-through: ẋ = rate·(u − x), y = x + gain·u.
     ///
     /// Its FMU answers every call that FMI 2.0 does not allow (table of section 4.2.4) with an error,
-    /// also what many importers do and most FMUs let pass: reading between steps after values were set.
+    /// also what many importers do and most FMUs let pass: reading between steps after values were set, and
+    /// reading inputs and parameters in Initialization Mode.
     /// Values that are set before `fmi2SetupExperiment` are lost, as in FMUs of 20-sim.
     #[derive(Debug, Clone, Serialize, Deserialize)]
     pub struct Strict {
@@ -23,7 +24,7 @@ impl Model for Strict {
     const NAME: &'static str = "Strict";
     const DESCRIPTION: &'static str = "A lag that refuses every call that FMI 2.0 does not allow";
     const INTERPOLATES_INPUTS: bool = true;
-    const FRESH_OUTPUTS: bool = false;
+    const IS_STRICT: bool = true;
     const RESETS_IN_SETUP: bool = true;
 
     fn variables() -> Vec<Variable<Self>> {

@@ -1,4 +1,4 @@
-//! `gyrator compile`: a library for this machine from the C sources of an FMU.
+//! `gyrator compile`: a library for this machine from the sources of an FMU.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let library = fmu.library_file().map_err(|error| {
         let text = match peek.has_sources {
             true => error.to_string(),
-            false => format!("{error}, and it has no C sources"),
+            false => format!("{error}, and it has no sources in C or C++"),
         };
         Failure::new(Exit::NotLoaded, Message::error(text))
     })?;

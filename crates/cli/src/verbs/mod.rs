@@ -69,7 +69,7 @@ enum Verb {
     /// Create a Rust crate with a small model that becomes an FMU
     #[command(name = "new-fmu")]
     NewFmu(new_fmu::Options),
-    /// Compile the C sources of an FMU that has no library for this machine
+    /// Compile the sources of an FMU that has no library for this machine
     Compile(compile::Options),
     /// Check FMUs against FMI 2.0
     Validate(validate::Options),

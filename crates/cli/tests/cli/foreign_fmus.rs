@@ -105,7 +105,7 @@ fn what_cannot_be_compiled_is_said() {
             &["compile", "empty.fmu"][..],
             &[cache][..],
             4,
-            "it has no C sources",
+            "it has no sources in C or C++",
         ),
         (&["compile", "missing.fmu"], &[cache], 4, "missing.fmu"),
         (
@@ -412,4 +412,75 @@ fn variables_in_turn_give_the_results_of_copies() {
     assert_eq!(rows("system.toml", &[]), expected);
     assert_eq!(rows("system.toml", &["--no-supervisor"]), expected);
     assert_eq!(rows("system.toml", &["--worker-threads", "2"]), expected);
+}
+
+/// An FMU that refuses to read its parameter back, and all functions for derivatives, which it declares.
+fn with_refusals(bench: &Bench) {
+    let library = compile(bench, 0, &["-DREFUSED=2"]);
+    let claims = "canSerializeFMUstate=\"true\" providesDirectionalDerivative=\"true\" canInterpolateInputs=\"true\" \
+                  maxOutputDerivativeOrder=\"1\"/>";
+    let description = DESCRIPTION.replacen("canSerializeFMUstate=\"true\"/>", claims, 1);
+    let file = format!("binaries/{PLATFORM}/unruly.so");
+    let library = std::fs::read(library).unwrap();
+    archive(bench, "refuses.fmu", &description, &[(&file, &library)]);
+    let honest = DESCRIPTION.replacen(
+        "canSerializeFMUstate",
+        "canBeInstantiatedOnlyOncePerProcess",
+        1,
+    );
+    archive(bench, "honest.fmu", &honest, &[(&file, &library)]);
+}
+
+#[test]
+fn abilities_that_an_fmu_declares_and_refuses_are_done_without() {
+    let bench = Bench::new();
+    with_refusals(&bench);
+    let system = "connections = [[\"a.y\", \"b.u\"]]\n[experiment]\nstop_time = 1.0\nstep_size = 0.125\n\
+        [components]\na = { fmu = \"FMU\" }\nb = { fmu = \"FMU\", start_values = { p = 3.0 } }\n";
+    bench
+        .write("refuses.toml", &system.replace("FMU", "refuses.fmu"))
+        .write("honest.toml", &system.replace("FMU", "honest.fmu"));
+    let run = |name: &str, options: &[&str]| {
+        let common = ["run", name, "-o", "out.csv"];
+        let outcome = run_with(&bench, &[&common[..], options].concat(), &[]);
+        assert_eq!(outcome.code, Some(0), "{options:?}: {}", outcome.stderr);
+        (bench.read("out.csv"), outcome.stdout + &outcome.stderr)
+    };
+    const HOLD: [&str; 2] = ["--extrapolation", "hold"];
+    let (expected, _) = run("honest.toml", &HOLD);
+    assert!(
+        expected.lines().nth(1).unwrap().contains("3.0"),
+        "{expected}"
+    );
+    let of = |text: &str, function: &str| text.matches(function).count();
+    for options in [
+        &[][..],
+        &["--isolate"],
+        &["--exchange", "stale", "--method", "jacobi"],
+    ] {
+        let (rows, text) = run("refuses.toml", &[&HOLD, options].concat());
+        assert_eq!(rows, expected, "{options:?}");
+        assert_eq!(
+            of(&text, "b: fmi2GetDirectionalDerivative returned Error"),
+            1,
+            "{text}"
+        );
+    }
+    for options in [
+        &["--extrapolation", "linear"][..],
+        &["--extrapolation", "auto", "--isolate"],
+    ] {
+        let (_, text) = run("refuses.toml", options);
+        assert_eq!(
+            of(&text, "b: fmi2SetRealInputDerivatives returned Error"),
+            1,
+            "{text}"
+        );
+    }
+    let outcome = run_with(
+        &bench,
+        &["simulate", "refuses.fmu", "--start-value", "p=4"],
+        &[],
+    );
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
 }

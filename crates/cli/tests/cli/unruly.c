@@ -80,6 +80,9 @@ int fmi2Reset(slave_t *s) { return 0; }
 
 int fmi2GetReal(slave_t *s, const unsigned *refs, size_t n, double *values) {
     for (size_t i = 0; i < n; i++) {
+#ifdef REFUSED
+        if (refs[i] == REFUSED) return 3;
+#endif
         double z = BREAKS == 47 ? s->u : s->p;
         double all[] = {s->y, s->u, s->p, z};
         values[i] = all[refs[i]];

@@ -4,6 +4,8 @@
 //! working directory of their `#include`s. The headers of FMI are the FMU's own where it has them, and
 //! ours else. Nothing is written into the archive.
 
+mod build_description;
+mod call;
 mod sources;
 
 use std::path::Path;
@@ -13,13 +15,15 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
-use crate::description::CoSimulation;
-use crate::elf::Binary;
+use crate::description::ModelDescription;
 use crate::leftovers::OwnDirectory;
-use crate::library::REQUIRED_FUNCTIONS;
+use crate::library::required_functions;
 use crate::limited_command;
 use crate::platform;
+use crate::warning::Warning;
+use call::{Call, LIBRARIES, OPTIONS};
 use sources::Sources;
+pub(crate) use sources::is_code;
 
 /// Headers of FMI 2.0 for sources that come without them.
 const HEADERS: [(&str, &str); 3] = [
@@ -34,31 +38,22 @@ const HEADERS: [(&str, &str); 3] = [
     ("fmi2Functions.h", include_str!("headers/fmi2Functions.h")),
 ];
 
-/// Options that every compiler call has. A prefix that sources give to the names of their functions for
-/// static linking is taken off where their headers allow it (`fmi2Functions.h`, since 2.0.1).
-const OPTIONS: [&str; 6] = [
-    "-shared",
-    "-fPIC",
-    "-O2",
-    "-w",
-    "-DFMI2_OVERRIDE_FUNCTION_PREFIX",
-    "-Wl,--no-undefined",
-];
+/// A header of the FMU SDK that many sources include and few FMUs have.
+const MINMAX: (&str, &str) = ("minmax.h", include_str!("headers/minmax.h"));
 
-/// Libraries that C sources use without saying so.
-const LIBRARIES: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
+/// The file, beside the library, with what users have to know about it: one line each.
+const NOTES: &str = "compiling-notes.txt";
 
 /// How long a compiler may take to say its version.
 const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
-/// Errors of a compiler that are shown.
-const SHOWN: usize = 3;
-
-/// The C compiler of the system, for FMUs that have sources and no library for this machine.
+/// The compilers of the system, for FMUs that have sources and no library for this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiler {
-    /// Program, as `cc`.
+    /// Program for C, as `cc`.
     pub program: String,
+    /// Program for C++, as `c++`.
+    pub cpp_program: String,
     /// Options after ours, as `-I`, `-D` or `-l`.
     pub flags: Vec<String>,
     /// How long it may take for one FMU.
@@ -66,10 +61,11 @@ pub struct Compiler {
 }
 
 impl Default for Compiler {
-    /// `cc` without options, for at most 5 min: an FMU of Dymola with 165 source files takes 10 s.
+    /// `cc` and `c++` without options, for at most 5 min: an FMU of Dymola with 165 source files takes 10 s.
     fn default() -> Self {
         Self {
             program: "cc".to_owned(),
+            cpp_program: "c++".to_owned(),
             flags: Vec::new(),
             time_limit: Duration::from_secs(300),
         }
@@ -79,12 +75,20 @@ impl Default for Compiler {
 impl Compiler {
     /// A number of the compiler, its version and its options that no others have, in hexadecimal.
     pub(crate) fn digest(&self) -> String {
-        let mut command = Command::new(&self.program);
-        let version = limited_command::run(command.arg("--version"), VERSION_LIMIT);
-        let version = version.map(|output| output.output).unwrap_or_default();
+        let [version, cpp_version] = [&self.program, &self.cpp_program].map(|program| {
+            let mut command = Command::new(program);
+            let version = limited_command::run(command.arg("--version"), VERSION_LIMIT);
+            version.map(|output| output.output).unwrap_or_default()
+        });
         let mut hash = Sha256::new();
-        let parts = [env!("CARGO_PKG_VERSION"), &self.program, &version];
-        let headers = HEADERS.iter().map(|(_, text)| *text);
+        let parts = [
+            env!("CARGO_PKG_VERSION"),
+            &self.program,
+            &version,
+            &self.cpp_program,
+            &cpp_version,
+        ];
+        let headers = HEADERS.iter().chain([&MINMAX]).map(|(_, text)| *text);
         let flags = self.flags.iter().map(String::as_str);
         for part in parts
             .into_iter()
@@ -107,14 +111,19 @@ impl Compiler {
     pub(crate) fn build(
         &self,
         archive: &mut Archive,
-        model: &CoSimulation,
+        description: &ModelDescription,
         directory: &Path,
     ) -> Result<(), String> {
+        let Some(model) = &description.co_simulation else {
+            return Ok(());
+        };
         let io = |error: std::io::Error| format!("the sources cannot be compiled: {error}");
         let work = OwnDirectory::new().map_err(io)?;
         let unpacked = archive.unpack_if(sources::is_source, work.path());
         unpacked.map_err(|error| error.to_string())?;
-        let sources = Sources::of(&model.source_files, work.path())?;
+        let identifier = model.model_identifier.as_str();
+        let sources = Sources::of(identifier, &model.source_files, work.path())?;
+        let all = Sources::of(identifier, &[], work.path())?;
         let headers = work.path().join("fmi2-headers");
         std::fs::create_dir_all(&headers).map_err(io)?;
         for (name, text) in HEADERS {
@@ -122,121 +131,54 @@ impl Compiler {
         }
         let folder = directory.join("binaries").join(platform::usual_folder());
         std::fs::create_dir_all(&folder).map_err(io)?;
-        let library = folder.join(format!("{}.{}", model.model_identifier, platform::ENDING));
+        let library = folder.join(format!("{identifier}.{}", platform::ENDING));
         let mut call = Call {
             compiler: self,
             work: work.path(),
             sources: &sources,
             library: &library,
+            model: identifier,
+            definition: None,
             aliases: Vec::new(),
         };
-        call.make()?;
-        call.aliases = aliases(&library, &model.model_identifier);
-        if !call.aliases.is_empty() {
-            call.make()?;
+        let needed = required_functions(description);
+        let mut notes = sources.notes.clone();
+        let lacking = call.complete(&needed).or_else(|failure| {
+            if !failure.lacks(MINMAX.0) || std::fs::write(headers.join(MINMAX.0), MINMAX.1).is_err() {
+                return Err(failure);
+            }
+            notes.push(format!(
+                "its sources lack the header {} of the FMU SDK: they were compiled with gyrator's, which has min and max",
+                MINMAX.0
+            ));
+            call.complete(&needed)
+        });
+        if let Some(name) = lacking.map_err(|failure| failure.reason)? {
+            let note = call.with_more(name, &needed, &all);
+            notes.push(
+                note.ok_or_else(|| format!("its sources compile, but do not define {name}"))?,
+            );
         }
-        let defined = Binary::read(&library).map(|binary| binary.defined);
-        let is_missing = |name: &&&str| defined.as_ref().is_some_and(|all| !all.contains(**name));
-        match REQUIRED_FUNCTIONS.iter().find(is_missing) {
-            Some(name) => Err(format!("its sources compile, but do not define {name}")),
-            None => Ok(()),
+        if !notes.is_empty() {
+            std::fs::write(directory.join(NOTES), notes.join("\n")).map_err(io)?;
         }
+        Ok(())
     }
-}
 
-/// One call of the compiler, which makes the library.
-struct Call<'a> {
-    compiler: &'a Compiler,
-    work: &'a Path,
-    sources: &'a Sources,
-    library: &'a Path,
-    /// Functions with the name of the model before theirs, which get their own as well.
-    aliases: Vec<(String, String)>,
-}
-
-impl Call<'_> {
-    fn make(&self) -> Result<(), String> {
-        let program = &self.compiler.program;
-        let mut command = Command::new(program);
-        command
-            .current_dir(self.work)
-            .env("LC_ALL", "C")
-            .args(OPTIONS);
-        let folders = self.sources.include_folders.iter();
-        command.args(folders.map(|folder| format!("-I{folder}")));
-        command.arg("-Ifmi2-headers").arg("-o").arg(self.library);
-        let aliases = self.aliases.iter();
-        command.args(aliases.map(|(name, prefixed)| format!("-Wl,--defsym={name}={prefixed}")));
-        command
-            .args(&self.sources.files)
-            .args(&self.compiler.flags)
-            .args(LIBRARIES);
-        match limited_command::run(&mut command, self.compiler.time_limit) {
-            Ok(output) if output.success => Ok(()),
-            Ok(output) => Err(format!(
-                "its sources do not compile with {program}: {}",
-                errors(&output.messages)
-            )),
-            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => Err(format!(
-                "{program} did not compile its sources within {} s",
-                self.compiler.time_limit.as_secs_f64()
-            )),
-            Err(error) => Err(format!(
-                "{program} does not start: {error}; install a C compiler, or name one with the \
-                 environment variable CC"
-            )),
+    /// The program for a language.
+    fn program_for(&self, is_cpp: bool) -> &str {
+        if is_cpp {
+            &self.cpp_program
+        } else {
+            &self.program
         }
     }
 }
 
-/// The functions of FMI that a library has only with the name of the model before their own.
-fn aliases(library: &Path, model: &str) -> Vec<(String, String)> {
-    let defined = Binary::read(library).unwrap_or_default().defined;
-    let prefix = format!("{model}_");
-    let names = defined.iter().filter_map(|symbol| {
-        let name = symbol.strip_prefix(&prefix)?;
-        let is_new = name.starts_with("fmi2") && !defined.contains(name);
-        // Names become options of the linker, which has others.
-        let is_plain = symbol
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        (is_new && is_plain).then(|| (name.to_owned(), symbol.clone()))
-    });
-    names.collect()
-}
-
-/// The first errors among the messages of a compiler and a linker, with their places.
-fn errors(messages: &str) -> String {
-    const SIGNS: [&str; 4] = [
-        "error:",
-        "undefined reference",
-        "cannot find",
-        "multiple definition",
-    ];
-    let is_error = |line: &&str| SIGNS.iter().any(|sign| line.contains(sign));
-    let all: Vec<&str> = messages.lines().map(str::trim).filter(is_error).collect();
-    let mut shown: Vec<&str> = all.iter().take(SHOWN).copied().collect();
-    if shown.is_empty() {
-        shown.extend(
-            messages
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty())
-                .take(SHOWN),
-        );
-    }
-    let more = match all.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
-    let help = if messages.contains("No such file or directory") {
-        "; folders of headers can be named with the environment variable CFLAGS (-I)"
-    } else if messages.contains("undefined reference") {
-        "; libraries can be named with the environment variable CFLAGS (-l)"
-    } else {
-        ""
-    };
-    format!("{}{more}{help}", shown.join("; "))
+/// What users have to know about the library that was compiled in `directory`.
+pub(crate) fn notes(directory: &Path) -> Vec<Warning> {
+    let text = std::fs::read_to_string(directory.join(NOTES)).unwrap_or_default();
+    text.lines().map(Warning::new).collect()
 }
 
 /// Writes an FMU with a library for this machine: all entries of `source`, and the library.
@@ -266,22 +208,4 @@ pub(crate) fn write_with(source: &Path, target: &Path, library: &Path) -> std::i
     new.as_file().sync_all()?;
     new.persist(target).map_err(|error| error.error)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_come_with_their_places() {
-        let messages = "sources/a.c: In function 'f':\nsources/a.c:3:5: error: 'x' undeclared\n\
-            sources/a.c:4:5: warning: odd\nsources/b.c:1:10: fatal error: c.h: No such file or directory\n";
-        let text = errors(messages);
-        assert!(
-            text.starts_with("sources/a.c:3:5: error: 'x' undeclared; sources/b.c:1:10: fatal"),
-            "{text}"
-        );
-        assert!(text.ends_with("CFLAGS (-I)"), "{text}");
-        assert_eq!(errors("cc: odd\n"), "cc: odd");
-    }
 }

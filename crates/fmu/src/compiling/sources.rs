@@ -1,75 +1,154 @@
-//! Which files of an archive are compiled, and where their headers lie.
+//! Which files of an archive are compiled, and how.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::build_description::{self, Configuration};
 use crate::archive::clean_name;
 
 const FOLDER: &str = "sources";
+
+/// Endings of C++ files; the capital C is the custom of Unix.
+const CPP: [&str; 5] = ["cpp", "cxx", "cc", "c++", "C"];
 
 /// Whether an entry of an archive belongs to the sources.
 pub(crate) fn is_source(name: &str) -> bool {
     name.starts_with("sources/")
 }
 
-/// Sources on disk; names are relative to the folder that stands for the root of the archive.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Sources {
-    /// C files to compile.
+/// Whether an entry of an archive can be compiled.
+pub(crate) fn is_code(name: &str) -> bool {
+    is_source(name) && (has_ending(name, &["c"]) || has_ending(name, &CPP))
+}
+
+/// Files that are compiled in the same way; names are relative to the folder that stands for the root of the archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FileSet {
     pub(super) files: Vec<String>,
-    /// Folders of headers: `sources` first, as FMI says, then all others.
+    pub(super) is_cpp: bool,
+    /// Options of this set: language standard, definitions, others of its description.
+    pub(super) options: Vec<String>,
+    /// Folders of headers: `sources` first, as FMI says, then those of its description, then all others.
     pub(super) include_folders: Vec<String>,
 }
 
+/// Sources on disk.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Sources {
+    pub(super) sets: Vec<FileSet>,
+    /// Libraries that they need, as options of the linker.
+    pub(super) libraries: Vec<String>,
+    /// What users have to know about this choice.
+    pub(super) notes: Vec<String>,
+}
+
 impl Sources {
-    /// The files of the list of the description; without one, all C files of the folder that no other
-    /// file includes.
+    /// The files of `buildDescription.xml`, which FMI 2.0.4 (section 2.3) puts before the list of the model description; else
+    /// those of that list; else all files of the folder that no other file includes.
     ///
     /// # Errors
     /// Why they cannot be compiled.
-    pub(super) fn of(listed: &[String], root: &Path) -> Result<Self, String> {
+    pub(super) fn of(model: &str, listed: &[String], root: &Path) -> Result<Self, String> {
         let mut all = BTreeSet::new();
         collect(root, Path::new(FOLDER), &mut all);
         if all.is_empty() {
             return Err("it has no sources".to_owned());
         }
-        let files = match listed {
-            [] => unlisted(root, &all)?,
-            listed => checked(listed, &all)?,
+        let mut sources = match build_description::read(root, model)? {
+            Some(Configuration::Matching(sources)) => checked(sources, &all)?,
+            found => {
+                let files = match listed {
+                    [] => unlisted(root, &all)?,
+                    listed => files_of_list(listed, &all, "its description")?,
+                };
+                let notes = found.map(|_| build_description::no_match(model));
+                Self {
+                    sets: by_language(files, &FileSet::default()),
+                    libraries: Vec::new(),
+                    notes: notes.into_iter().collect(),
+                }
+            }
         };
-        let mut include_folders = vec![FOLDER.to_owned()];
-        let headers = all.iter().filter(|name| has_ending(name, &["h", "inc"]));
-        let folders = headers.filter_map(|name| name.rsplit_once('/'));
-        let others: BTreeSet<_> = folders.map(|(folder, _)| folder.to_owned()).collect();
-        include_folders.extend(others.into_iter().filter(|folder| folder != FOLDER));
-        Ok(Self {
-            files,
-            include_folders,
-        })
+        let headers = all
+            .iter()
+            .filter(|name| has_ending(name, &["h", "inc", "hpp", "hxx", "hh"]));
+        let folders: BTreeSet<&str> = headers
+            .filter_map(|name| Some(name.rsplit_once('/')?.0))
+            .collect();
+        for set in &mut sources.sets {
+            let own = std::mem::take(&mut set.include_folders);
+            let others = folders.iter().map(ToString::to_string);
+            for folder in std::iter::once(FOLDER.to_owned()).chain(own).chain(others) {
+                if !set.include_folders.contains(&folder) {
+                    set.include_folders.push(folder);
+                }
+            }
+        }
+        Ok(sources)
     }
 }
 
-/// The C files of a list, each once. Headers in it are no fault.
-fn checked(listed: &[String], all: &BTreeSet<String>) -> Result<Vec<String>, String> {
+/// The sets of a build description with names that are relative to the root.
+fn checked(mut sources: Sources, all: &BTreeSet<String>) -> Result<Sources, String> {
+    let mut sets = Vec::new();
+    for set in std::mem::take(&mut sources.sets) {
+        let files = files_of_list(&set.files, all, build_description::FILE)?;
+        let folders = set.include_folders.iter().map(|name| {
+            let clean = clean_name(name).map_err(|reason| {
+                format!(
+                    "the folder {name:?} of {} {reason}",
+                    build_description::FILE
+                )
+            })?;
+            Ok(format!("{FOLDER}/{clean}"))
+        });
+        let folders: Result<Vec<String>, String> = folders.collect();
+        let set = FileSet {
+            include_folders: folders?,
+            ..set
+        };
+        if set.is_cpp {
+            sets.push(FileSet { files, ..set });
+        } else {
+            sets.extend(by_language(files, &set));
+        }
+    }
+    Ok(Sources { sets, ..sources })
+}
+
+/// A set for the C files and one for the C++ files, as far as there are some.
+fn by_language(files: Vec<String>, like: &FileSet) -> Vec<FileSet> {
+    let (cpp, c) = files.into_iter().partition(|name| has_ending(name, &CPP));
+    let sets = [(c, false), (cpp, true)].map(|(files, is_cpp): (Vec<String>, bool)| FileSet {
+        files,
+        is_cpp,
+        ..like.clone()
+    });
+    sets.into_iter()
+        .filter(|set| !set.files.is_empty())
+        .collect()
+}
+
+/// The files of a list that can be compiled, each once. Headers in it are no fault.
+fn files_of_list(
+    listed: &[String],
+    all: &BTreeSet<String>,
+    whose: &str,
+) -> Result<Vec<String>, String> {
     let mut files = Vec::new();
     for name in listed {
         let clean = clean_name(name)
-            .map_err(|reason| format!("the source file {name:?} of its description {reason}"))?;
+            .map_err(|reason| format!("the source file {name:?} of {whose} {reason}"))?;
         let file = format!("{FOLDER}/{clean}");
         if !all.contains(&file) {
-            return Err(format!(
-                "its description lists {name:?}, which is not in {FOLDER}/"
-            ));
+            return Err(format!("{whose} lists {name:?}, which is not in {FOLDER}/"));
         }
-        if has_ending(&file, &["cpp", "cxx", "cc", "C"]) {
-            return Err(format!("{file} is C++, and only C is compiled"));
-        }
-        if has_ending(&file, &["c"]) && !files.contains(&file) {
+        if is_code(&file) && !files.contains(&file) {
             files.push(file);
         }
     }
     match files.is_empty() {
-        true => Err("its description lists no C file".to_owned()),
+        true => Err(format!("{whose} lists no C or C++ file")),
         false => Ok(files),
     }
 }
@@ -89,10 +168,10 @@ fn unlisted(root: &Path, all: &BTreeSet<String>) -> Result<Vec<String>, String> 
     };
     let files = all
         .iter()
-        .filter(|name| has_ending(name, &["c"]) && !is_included(name));
+        .filter(|name| is_code(name) && !is_included(name));
     let files: Vec<String> = files.cloned().collect();
     match files.is_empty() {
-        true => Err(format!("there is no C file in {FOLDER}/")),
+        true => Err(format!("there is no C or C++ file in {FOLDER}/")),
         false => Ok(files),
     }
 }
@@ -139,7 +218,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         let listed: Vec<String> = listed.iter().map(ToString::to_string).collect();
-        Sources::of(&listed, root.path())
+        Sources::of("model", &listed, root.path())
     }
 
     #[test]
@@ -151,8 +230,11 @@ mod tests {
             ("sources/c.c", ""),
         ];
         let found = sources(&files, &["a.c", "lib/b.c", "lib/b.h", "a.c"]).unwrap();
-        assert_eq!(found.files, ["sources/a.c", "sources/lib/b.c"]);
-        assert_eq!(found.include_folders, ["sources", "sources/lib"]);
+        let [set] = &found.sets[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(set.files, ["sources/a.c", "sources/lib/b.c"]);
+        assert_eq!(set.include_folders, ["sources", "sources/lib"]);
     }
 
     /// The FMU SDK has models that include their common part.
@@ -164,7 +246,7 @@ mod tests {
             ("sources/x/y.c", ""),
         ];
         assert_eq!(
-            sources(&files, &[]).unwrap().files,
+            sources(&files, &[]).unwrap().sets[0].files,
             ["sources/ball.c", "sources/x/y.c"]
         );
         assert!(sources(&[("sources/x/y.h", "")], &[]).is_err());
@@ -183,7 +265,96 @@ mod tests {
             let error = sources(&files, &[name]).unwrap_err();
             assert!(error.contains(reason), "{name}: {error}");
         }
-        let plus = sources(&[("sources/a.cpp", "")], &["a.cpp"]).unwrap_err();
-        assert!(plus.contains("C++"), "{plus}");
+    }
+
+    #[test]
+    fn files_in_c_and_in_cpp_are_compiled_apart() {
+        let files = [
+            ("sources/a.c", ""),
+            ("sources/b.cpp", ""),
+            ("sources/c.cc", ""),
+        ];
+        let found = sources(&files, &[]).unwrap();
+        let sets: Vec<(bool, &[String])> = found
+            .sets
+            .iter()
+            .map(|set| (set.is_cpp, &set.files[..]))
+            .collect();
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (c, cpp) = (
+            names(&["sources/a.c"]),
+            names(&["sources/b.cpp", "sources/c.cc"]),
+        );
+        assert_eq!(sets, [(false, &c[..]), (true, &cpp[..])]);
+        assert!(is_code("sources/x/a.cxx") && !is_code("sources/a.h") && !is_code("a.c"));
+    }
+
+    #[test]
+    fn a_build_description_comes_before_the_list() {
+        let configuration = |model: &str, content: &str| {
+            format!(
+                "<fmiBuildDescription fmiVersion=\"3.0\"><BuildConfiguration modelIdentifier=\"{model}\">\
+                 {content}</BuildConfiguration></fmiBuildDescription>"
+            )
+        };
+        let read = |text: &str| {
+            let files = [
+                ("sources/a.c", ""),
+                ("sources/lib/b.cpp", ""),
+                ("sources/lib/b.hpp", ""),
+                ("sources/more/x.y", ""),
+                (build_description::FILE, text),
+            ];
+            sources(&files, &["a.c"])
+        };
+        let content = "<SourceFileSet language=\"C99\" compiler=\"gcc\" compilerOptions=\"-O1 -o/x\">\
+             <SourceFile name=\"a.c\"/><PreprocessorDefinition name=\"A\" value=\"1 2\"/>\
+             <PreprocessorDefinition name=\"B\" optional=\"true\"/></SourceFileSet>\
+             <SourceFileSet language=\"C++17\" compiler=\"msvc\" compilerOptions=\"/O2\">\
+             <SourceFile name=\"lib/b.cpp\"/><IncludeDirectory name=\"more\"/></SourceFileSet>\
+             <Library name=\"z\" external=\"true\"/>";
+        let found = read(&configuration("model", content)).unwrap();
+        assert_eq!(found.sets[0].options, ["-std=gnu99", "-DA=1 2", "-O1"]);
+        assert_eq!(found.sets[1].options, ["-std=gnu++17"]);
+        assert!(found.sets[1].is_cpp && !found.sets[0].is_cpp);
+        let folders = ["sources", "sources/more", "sources/lib"];
+        assert_eq!(found.sets[1].include_folders, folders);
+        assert_eq!(found.libraries, ["-lz"]);
+        assert!(found.notes[0].contains("-o/x"), "{:?}", found.notes);
+
+        let other = read(&configuration("another", content)).unwrap();
+        assert_eq!(other.sets[0].files, ["sources/a.c"]);
+        assert!(other.notes[0].contains("no configuration for model"));
+        for (content, reason) in [
+            (
+                "<SourceFileSet><SourceFile name=\"../x.c\"/></SourceFileSet>",
+                "leads out",
+            ),
+            (
+                "<SourceFileSet><SourceFile name=\"gone.c\"/></SourceFileSet>",
+                "not in sources/",
+            ),
+            (
+                "<SourceFileSet><SourceFile/></SourceFileSet>",
+                "has no name",
+            ),
+            ("", "lists no files"),
+            (
+                "<SourceFileSet><SourceFile name=\"a.c\"/></SourceFileSet><Library name=\"-x /\"/>",
+                "no name of",
+            ),
+            (
+                "<SourceFileSet><SourceFile name=\"a.c\"/><IncludeDirectory name=\"/etc\"/></SourceFileSet>",
+                "absolute",
+            ),
+        ] {
+            let error = read(&configuration("model", content)).unwrap_err();
+            assert!(error.contains(reason), "{content}: {error}");
+        }
+        let broken = read("<fmiBuildDescription><a></fmiBuildDescription>").unwrap_err();
+        assert!(
+            broken.starts_with("sources/buildDescription.xml:1:"),
+            "{broken}"
+        );
     }
 }

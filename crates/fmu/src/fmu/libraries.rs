@@ -7,7 +7,7 @@ use super::Fmu;
 use crate::c_library::CState;
 use crate::elf;
 use crate::error::LoadError;
-use crate::library::{Library, Source};
+use crate::library::{Library, Source, required_functions};
 use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
 use crate::needs::Needs;
 use crate::warning::Warning;
@@ -105,6 +105,7 @@ impl Fmu {
             let source = Source {
                 model,
                 file: &file,
+                needed: required_functions(&inner.peek.description),
                 loading: inner.loading(),
             };
             let mut load = || Library::load(&source, Arc::clone(&inner.unpacked), warnings);

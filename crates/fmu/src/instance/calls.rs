@@ -74,13 +74,14 @@ impl Instance {
         )
     }
 
-    /// `fmi2Terminate`: ends the run. Values can still be read.
+    /// `fmi2Terminate`: ends the run. Values can still be read. Saved states are given back before.
     ///
     /// # Errors
     /// If the state forbids the call, or the FMU refuses.
     pub fn terminate(&mut self) -> CallResult {
         const F: Function = Function::Terminate;
         self.allow_rare(F)?;
+        self.free_all_states();
         self.command(F, self.cold.functions.terminate, SlaveState::Terminated)
     }
 

@@ -6,6 +6,7 @@ use fmi2_abi::Function;
 
 use super::{CallResult, Instance};
 use crate::description::BaseType;
+use crate::error::Status;
 
 impl Instance {
     /// `fmi2SetRealInputDerivatives`: `values[i]` is the derivative of order `orders[i]` of the
@@ -14,7 +15,7 @@ impl Instance {
     ///
     /// # Errors
     /// If the state forbids the call, the lengths differ, the FMU cannot interpolate inputs, or
-    /// refuses.
+    /// refuses; the instance can go on then.
     pub fn set_real_input_derivatives(
         &mut self,
         refs: &[u32],
@@ -33,7 +34,10 @@ impl Instance {
         let status = self.slot.call(F, || unsafe {
             set(self.component, refs.as_ptr(), refs.len(), orders, numbers)
         });
-        self.conclude_values(F, status, BaseType::Real, refs, &|i| values[i].to_string())
+        let concluded = self.conclude_ability(F, status);
+        concluded.map_err(|error| {
+            self.name_values(error, BaseType::Real, refs, &|i| values[i].to_string())
+        })
     }
 
     /// `fmi2GetRealOutputDerivatives`: `values[i]` becomes the derivative of order `orders[i]` of
@@ -62,7 +66,7 @@ impl Instance {
         let status = self.slot.call(F, || unsafe {
             get(self.component, refs.as_ptr(), refs.len(), orders, values)
         });
-        self.conclude(F, status)
+        self.conclude_ability(F, status)
     }
 
     /// `fmi2GetDirectionalDerivative`: `out = ∂unknowns/∂knowns · seed` (C-71). The two sides
@@ -96,6 +100,18 @@ impl Instance {
                 out.as_mut_ptr(),
             )
         });
-        self.conclude(F, status)
+        self.conclude_ability(F, status)
+    }
+
+    /// Gives a status its effect. A refusal only shows that the FMU lacks an ability that it declares: its state stays as it is,
+    /// since such FMUs run well without these calls.
+    fn conclude_ability(&mut self, function: Function, status: fmi2_abi::Status) -> CallResult {
+        match Status::from_raw(status) {
+            refused @ (Status::Error | Status::Unknown(_)) => {
+                self.restore_float_control(function.name());
+                Err(self.failure(function, refused, None))
+            }
+            _ => self.conclude(function, status),
+        }
     }
 }

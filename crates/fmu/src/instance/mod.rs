@@ -6,7 +6,7 @@
 //! | OK | success |
 //! | Warning | success, counted |
 //! | Discard | from `do_step` an outcome; from any other call an error that changes nothing |
-//! | Error, any unknown number | an error; only restoring a state, reset, reading and freeing remain |
+//! | Error, any unknown number | an error; only restoring a state, reset, reading and freeing remain, except after calls for derivatives and [reads that are only tried](Instance::try_read) |
 //! | Fatal | an error; nothing is called any more, the instance is leaked |
 //! | Pending | from `do_step`: waits for the end of the step; from any other call an error |
 

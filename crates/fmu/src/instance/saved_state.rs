@@ -31,15 +31,18 @@ pub struct FmuState {
 #[derive(Debug, Default)]
 pub(super) struct SavedStates {
     slots: Vec<fmi2_abi::FmuState>,
+    /// How many of them are of a run that was terminated, and not used again.
+    retired: usize,
 }
 
 impl SavedStates {
     /// Keeps a pointer.
     fn insert(&mut self, pointer: fmi2_abi::FmuState) -> usize {
-        match self.slots.iter().position(|slot| slot.is_null()) {
+        let mut present = self.slots[self.retired..].iter();
+        match present.position(|slot| slot.is_null()) {
             Some(free) => {
-                self.slots[free] = pointer;
-                free
+                self.slots[self.retired + free] = pointer;
+                self.retired + free
             }
             None => {
                 self.slots.push(pointer);
@@ -145,6 +148,10 @@ impl Instance {
         self.allow_rare(F)?;
         let free = self.cold.functions.free_fmu_state;
         let free = self.capable(F, SAVES, self.cold.capabilities.saves_state, free)?;
+        if self.state == SlaveState::Terminated {
+            // It was given back before.
+            return Ok(());
+        }
         let slot = self.own(F, &saved)?;
         let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], std::ptr::null_mut());
         let component = self.component();
@@ -228,20 +235,29 @@ impl Instance {
 
     /// The slot of a state, if it is of this instance.
     fn own(&self, function: Function, saved: &FmuState) -> Result<usize, Box<CallError>> {
-        if saved.instance == self.cold.sink.id() {
+        let detail = if saved.instance != self.cold.sink.id() {
+            "the state was saved by another instance"
+        } else if self.cold.saved.slots[saved.slot].is_null() {
+            "the state was given back when the instance was terminated"
+        } else {
             return Ok(saved.slot);
-        }
-        let detail = "the state was saved by another instance".to_owned();
-        Err(self.refuse(function, Refusal::Arguments, detail))
+        };
+        Err(self.refuse(function, Refusal::Arguments, detail.to_owned()))
     }
 
-    /// Gives all states back, as has to be done before the instance is freed.
+    /// Gives all states back, as has to be done before the instance is freed. Some FMUs cannot do it any more once they are
+    /// terminated.
     pub(super) fn free_all_states(&mut self) {
-        let slots = std::mem::take(&mut self.cold.saved.slots);
         let Some(free) = self.cold.functions.free_fmu_state else {
             return;
         };
-        for mut pointer in slots.into_iter().filter(|pointer| !pointer.is_null()) {
+        self.cold.saved.retired = self.cold.saved.slots.len();
+        for slot in 0..self.cold.saved.slots.len() {
+            let null = std::ptr::null_mut();
+            let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], null);
+            if pointer.is_null() {
+                continue;
+            }
             let legal = Function::FreeFmuState.legal_in().contains(self.state);
             if !legal || self.cold.fatal.load(Ordering::Acquire) {
                 return;
@@ -252,8 +268,12 @@ impl Instance {
             let status = self.slot.call(Function::FreeFmuState, || unsafe {
                 free(component, &mut pointer)
             });
-            // An error while freeing changes the state, which ends the loop if it is fatal.
+            // An error has no other effect than that memory is lost; a fatal one ends the loop.
+            let before = self.state;
             let _ = self.conclude(Function::FreeFmuState, status);
+            if self.state == SlaveState::Error {
+                self.state = before;
+            }
         }
     }
 }

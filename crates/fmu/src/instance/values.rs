@@ -211,6 +211,19 @@ impl Instance {
         Ok(())
     }
 
+    /// Asks for a value that nothing depends on: if the FMU answers with an error, the state of the instance stays as it is.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn try_read(&mut self, read: impl FnOnce(&mut Self) -> CallResult) -> CallResult {
+        let before = self.state;
+        let answer = read(self);
+        if self.state == SlaveState::Error {
+            self.state = before;
+        }
+        answer
+    }
+
     /// Gives a status its effect, naming the values if the FMU discards them.
     #[inline]
     pub(super) fn conclude_values(

@@ -164,7 +164,12 @@ fn r11_disk_is_not_filled_up() {
     };
     let error = Fmu::open_with(&built.path, &options).unwrap_err();
     let error = error.to_string();
-    assert!(error.contains("unpacking takes 4 bytes"), "{error}");
+    // The description is unpacked as well.
+    let bytes = "text".len() + DESCRIPTION.len();
+    assert!(
+        error.contains(&format!("unpacking takes {bytes} bytes")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -301,7 +306,7 @@ proptest! {
     }
 }
 
-/// An FMU opened with a cache, and where its resources are.
+/// An FMU opened with a cache, and where its files are.
 fn kept(built: &crate::building::Built, cache: &Path) -> (Fmu, PathBuf) {
     let options = OpenOptions {
         cache: Some(cache.to_owned()),
@@ -309,7 +314,12 @@ fn kept(built: &crate::building::Built, cache: &Path) -> (Fmu, PathBuf) {
     };
     let fmu = Fmu::open_with(&built.path, &options).unwrap();
     let mut instance = crate::building::ready(&fmu, "kept");
-    (fmu, crate::building::resources(&mut instance))
+    let seen = crate::building::resources(&mut instance).join("note.txt");
+    let folder = fmu.library_file().unwrap();
+    let resources = folder.ancestors().nth(3).unwrap().join("resources");
+    let read = |file: &Path| std::fs::read(file).unwrap();
+    assert_eq!(read(&seen), read(&resources.join("note.txt")));
+    (fmu, resources)
 }
 
 fn fixture_archive(note: &[u8]) -> crate::building::Built {

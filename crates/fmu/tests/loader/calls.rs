@@ -425,6 +425,83 @@ fn c69_c70_c71_abilities_that_are_not_there() {
     assert!(error.to_string().contains("does not export it"), "{error}");
 }
 
+/// Such FMUs run well without these calls.
+#[test]
+fn abilities_that_the_fmu_denies_leave_its_state() {
+    let claims = "providesDirectionalDerivative=\"true\" canInterpolateInputs=\"true\" maxOutputDerivativeOrder=\"1\"";
+    let description = DESCRIPTION.replace("providesDirectionalDerivative=\"true\"", claims);
+    for (status, expected) in [
+        (2, Status::Discard),
+        (3, Status::Error),
+        (9, Status::Unknown(9)),
+        (4, Status::Fatal),
+    ] {
+        let library = library(&[&format!("DENIES={status}")]);
+        let mut i = ready(&fmu_with(&description, "fixture.so", &library), "denies");
+        let answers = [
+            i.directional_derivative(&[0], &[1], &[1.0], &mut [0.0]),
+            i.set_real_input_derivatives(&[1], &[1], &[0.0]),
+            i.get_real_output_derivatives(&[0], &[1], &mut [0.0]),
+        ];
+        let first = answers.into_iter().next().unwrap().unwrap_err();
+        assert_eq!(first.status, expected);
+        let goes_on = i.do_step(0.0, 0.1, true).is_ok();
+        assert_eq!(goes_on, expected != Status::Fatal, "{status}");
+    }
+}
+
+/// Nothing depends on the value.
+#[test]
+fn a_read_that_is_only_tried_leaves_the_state() {
+    let mut instance = ready(&fixture(), "tried");
+    let refused = |instance: &mut Instance| instance.get_integer(&[77], &mut [0]);
+    let error = instance.try_read(refused).unwrap_err();
+    assert_eq!(error.status, Status::Error);
+    instance.do_step(0.0, 0.1, true).unwrap();
+    refused(&mut instance).unwrap_err();
+    instance.do_step(0.1, 0.1, true).unwrap_err();
+    instance
+        .try_read(|instance| instance.get_real(&[0], &mut [0.0]))
+        .unwrap();
+    assert_eq!(instance.state(), gyrator_fmu::SlaveState::Error);
+}
+
+/// Some FMUs give no state back once they are terminated, and some give none back at all.
+#[test]
+fn c72_states_are_given_back_before_the_end() {
+    for definitions in [&[][..], &["KEEPS_STATES"]] {
+        let fmu = fmu_with(DESCRIPTION, "fixture.so", &library(definitions));
+        let mut instance = ready(&fmu, "trace states");
+        let trace = resources(&mut instance).join("trace.txt");
+        let saved = [
+            instance.save_state().unwrap(),
+            instance.save_state().unwrap(),
+        ];
+        instance.terminate().unwrap();
+        let text = std::fs::read_to_string(&trace).unwrap();
+        assert!(
+            text.ends_with("save\nsave\nfree state\nfree state\nterminate\n"),
+            "{text}"
+        );
+        let error = instance.restore_state(&saved[0]).unwrap_err().to_string();
+        assert!(
+            error.contains("given back when the instance was terminated"),
+            "{error}"
+        );
+        // Their places are not used again.
+        instance.reset().unwrap();
+        let new = instance.save_state().unwrap();
+        instance.restore_state(&saved[1]).unwrap_err();
+        instance.restore_state(&new).unwrap();
+        let [first, _] = saved;
+        instance.free_state(first).unwrap_err();
+        instance.restore_state(&new).unwrap();
+        drop(instance);
+        let text = std::fs::read_to_string(&trace).unwrap();
+        assert_eq!(text.matches("free state").count(), 3, "{text}");
+    }
+}
+
 #[test]
 fn c72_states_are_saved_again_restored_and_freed_with_the_instance() {
     let fmu = fixture();

@@ -8,7 +8,7 @@ use gyrator_fmu::{Compiler, Fmu, InstanceOptions, OpenOptions};
 use crate::building::{Archive, Built, DESCRIPTION, PLATFORM, ready};
 
 /// A slave in C with the headers of FMI, whose output is 7 after initialization.
-const SLAVE: &str = r#"
+pub(crate) const SLAVE: &str = r#"
 #include "fmi2Functions.h"
 #include <stdlib.h>
 #include "seven.h"
@@ -35,6 +35,11 @@ STUB(fmi2GetString)(fmi2Component c, const fmi2ValueReference r[], size_t n, fmi
 STUB(fmi2SetString)(fmi2Component c, const fmi2ValueReference r[], size_t n, const fmi2String v[]) { return fmi2OK; }
 STUB(fmi2DoStep)(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean n) { return fmi2OK; }
 "#;
+
+/// The notes about the library of an FMU.
+fn notes_of(fmu: &Fmu) -> Vec<String> {
+    fmu.warnings().iter().map(ToString::to_string).collect()
+}
 
 /// An FMU that lists `slave.c` and the others, which may be of any name.
 fn fmu_of(files: &[(&str, &str)], listed: &[&str]) -> Built {
@@ -208,4 +213,165 @@ fn a_compiler_that_does_not_end_is_ended() {
     let error = error_of(&endless, &options);
     assert!(error.contains("within 0.3 s"), "{error}");
     assert!(Path::new(&fifo).exists());
+}
+
+/// Sources of the FMU SDK are a slave for co-simulation with this definition only.
+#[test]
+fn a_definition_that_the_description_does_not_name_is_tried() {
+    let slave = SLAVE.replace(
+        "STUB(fmi2DoStep)",
+        "#ifdef FMI_COSIMULATION\nSTUB(fmi2DoStep)",
+    ) + "#endif\n";
+    let header = ("sources/seven.h", "#define SEVEN 7.0\n");
+    let built = fmu_of(&[("sources/slave.c", &slave), header], &["slave.c"]);
+    let cache = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.cache = Some(cache.path().to_owned());
+    // The second time it is found in the cache.
+    for _ in 0..2 {
+        let fmu = Fmu::open_with(&built.path, &options).unwrap();
+        let notes = notes_of(&fmu);
+        assert!(
+            notes.len() == 1 && notes[0].contains("FMI_COSIMULATION"),
+            "{notes:?}"
+        );
+        assert!((output_of(&fmu) - 7.0).abs() < f64::EPSILON);
+    }
+    let neither = slave.replace("FMI_COSIMULATION", "SOMETHING_ELSE");
+    let neither = fmu_of(&[("sources/slave.c", &neither), header], &["slave.c"]);
+    let error = error_of(&neither, &options);
+    assert!(error.contains("do not define fmi2DoStep"), "{error}");
+}
+
+/// 20-sim lists all files but the one with the functions of FMI.
+#[test]
+fn all_files_are_compiled_if_those_of_the_list_lack_a_function() {
+    let files = [
+        ("sources/slave.c", SLAVE),
+        (
+            "sources/seven.h",
+            "double seven(void);\n#define SEVEN seven()\n",
+        ),
+        ("sources/model.c", "double seven(void) { return 7.0; }\n"),
+    ];
+    let fmu = Fmu::open_with(&fmu_of(&files, &["model.c"]).path, &options()).unwrap();
+    assert!((output_of(&fmu) - 7.0).abs() < f64::EPSILON);
+    let notes = notes_of(&fmu);
+    assert!(
+        notes.len() == 1 && notes[0].contains("all files"),
+        "{notes:?}"
+    );
+    assert_eq!(
+        notes_of(&Fmu::open_with(&fmu_of(&files, &[]).path, &options()).unwrap()),
+        [""; 0]
+    );
+}
+
+#[test]
+fn the_missing_header_of_the_fmu_sdk_is_put_in() {
+    let header = (
+        "sources/seven.h",
+        "#include \"minmax.h\"\n#define SEVEN max(3.0, min(7.0, 9.0))\n",
+    );
+    let built = fmu_of(&[("sources/slave.c", SLAVE), header], &["slave.c"]);
+    let fmu = Fmu::open_with(&built.path, &options()).unwrap();
+    assert!((output_of(&fmu) - 7.0).abs() < f64::EPSILON);
+    let notes = notes_of(&fmu);
+    assert!(
+        notes.len() == 1 && notes[0].contains("minmax.h"),
+        "{notes:?}"
+    );
+    // Its own counts.
+    let own = (
+        "sources/minmax.h",
+        "#define max(a, b) 5.0\n#define min(a, b) a\n",
+    );
+    let built = fmu_of(&[("sources/slave.c", SLAVE), header, own], &["slave.c"]);
+    let fmu = Fmu::open_with(&built.path, &options()).unwrap();
+    assert!((output_of(&fmu) - 5.0).abs() < f64::EPSILON);
+    assert_eq!(notes_of(&fmu), [""; 0]);
+}
+
+/// The same slave in C, in C++, and in both.
+#[test]
+fn sources_in_cpp_are_compiled_as_such() {
+    let seven_in_cpp =
+        "#include <string>\nextern \"C\" double seven() { return std::string(7, 'x').size(); }\n";
+    let header = (
+        "sources/seven.h",
+        "#ifdef __cplusplus\nextern \"C\"\n#endif\ndouble seven(void);\n#define SEVEN seven()\n",
+    );
+    let only_cpp = [
+        ("sources/slave.cpp", SLAVE),
+        ("sources/seven.cc", seven_in_cpp),
+        header,
+    ];
+    let both = [
+        ("sources/slave.c", SLAVE),
+        ("sources/seven.cpp", seven_in_cpp),
+        header,
+    ];
+    for (files, listed) in [
+        (only_cpp, &["slave.cpp", "seven.cc"][..]),
+        (only_cpp, &[]),
+        (both, &["slave.c", "seven.cpp"]),
+        (both, &[]),
+    ] {
+        let fmu = Fmu::open_with(&fmu_of(&files, listed).path, &options()).unwrap();
+        assert!((output_of(&fmu) - 7.0).abs() < f64::EPSILON, "{listed:?}");
+    }
+    let mut options = options();
+    options.compiler.as_mut().unwrap().cpp_program = "no-such-compiler".to_owned();
+    let error = error_of(&fmu_of(&both, &[]), &options);
+    assert!(
+        error.contains("install a C++ compiler") && error.contains("CXX"),
+        "{error}"
+    );
+}
+
+/// A file that is not of the model, and a definition with a fallback in the source.
+#[test]
+fn a_build_description_says_what_is_compiled_and_how() {
+    let header = "double seven(void);\n#ifndef SEVEN\n#define SEVEN 2.0\n#endif\n";
+    let description = |sets: &str| {
+        format!(
+            "<fmiBuildDescription fmiVersion=\"3.0\"><BuildConfiguration modelIdentifier=\"fixture\">{sets}\
+             </BuildConfiguration></fmiBuildDescription>"
+        )
+    };
+    let definition = "<PreprocessorDefinition name=\"SEVEN\" value=\"7.0\"/>";
+    let one = format!(
+        "<SourceFileSet language=\"C99\"><SourceFile name=\"slave.c\"/>{definition}</SourceFileSet>"
+    );
+    let of_folder = "<SourceFileSet><SourceFile name=\"slave.c\"/>\
+        <IncludeDirectory name=\"second\"/></SourceFileSet>";
+    let of_function = format!(
+        "<SourceFileSet language=\"C99\"><SourceFile name=\"slave.c\"/><PreprocessorDefinition name=\"SEVEN\" \
+         value=\"seven()\"/></SourceFileSet><SourceFileSet language=\"C++11\"><SourceFile name=\"part.c\"/>{definition}\
+         </SourceFileSet>"
+    );
+    for (text, value) in [
+        (description(&one), 7.0),
+        (description(of_folder), 3.0),
+        (description(&of_function), 7.0),
+        (description(&one).replace("fixture", "another"), 2.0),
+    ] {
+        let mut files = vec![
+            ("sources/main.c", "#error \"not part of the model\"\n"),
+            (
+                "sources/part.c",
+                "extern \"C\" double seven() { return SEVEN; }\n",
+            ),
+            ("sources/slave.c", SLAVE),
+            ("sources/buildDescription.xml", &*text),
+        ];
+        files.push(match value {
+            3.0 => ("sources/second/seven.h", "#define SEVEN 3.0\n"),
+            _ => ("sources/seven.h", header),
+        });
+        let fmu = Fmu::open_with(&fmu_of(&files, &["slave.c"]).path, &options()).unwrap();
+        assert!((output_of(&fmu) - value).abs() < f64::EPSILON, "{text}");
+        let is_noted = !notes_of(&fmu).is_empty();
+        assert_eq!(is_noted, text.contains("another"), "{:?}", notes_of(&fmu));
+    }
 }

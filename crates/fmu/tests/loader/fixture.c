@@ -7,7 +7,7 @@
  *           2: how often the next step is still pending when it is asked for   3: status that it
  *           ends with   4: 1 to tell its end by stepFinished before fmi2DoStep returns, 2 from
  *           another thread   5: 1 to round upwards from the next step on   6: visible
- *           7: logging on   8: ANSWER, by a function that all copies of this library export
+ *           7: logging on   77: cannot be read   8: ANSWER, by a function that all copies of this library export
  * Booleans  0: whether the slave wants to end   1: hands the logger a wrong pointer
  *           2: always reads as 2
  * Strings   0: always NULL   1: resource location   2: a text   3: bytes that are no UTF-8
@@ -181,7 +181,10 @@ int fmi2SetInteger(void *c, const unsigned *r, size_t n, const int *v) {
     return 0;
 }
 int fmi2GetInteger(void *c, const unsigned *r, size_t n, int *v) {
-    for (size_t i = 0; i < n; ++i) v[i] = ((slave_t *)c)->integer[r[i]];
+    for (size_t i = 0; i < n; ++i) {
+        if (r[i] == 77) return 3;
+        v[i] = ((slave_t *)c)->integer[r[i]];
+    }
     return 0;
 }
 int fmi2SetBoolean(void *c, const unsigned *r, size_t n, const int *v) {
@@ -278,6 +281,15 @@ int fmi2GetBooleanStatus(void *c, int kind, int *v) {
     return 0;
 }
 
+#ifdef DENIES
+int fmi2GetDirectionalDerivative(void *c, const unsigned *u, size_t nu, const unsigned *k, size_t nk,
+                                 const double *seed, double *values) { return DENIES; }
+int fmi2SetRealInputDerivatives(void *c, const unsigned *r, size_t n, const int *orders,
+                                const double *values) { return DENIES; }
+int fmi2GetRealOutputDerivatives(void *c, const unsigned *r, size_t n, const int *orders,
+                                 double *values) { return DENIES; }
+#endif
+
 int fmi2GetFMUstate(void *c, void **state) {
     slave_t *s = c;
     if (strncmp(s->name, "no state", 8) == 0) return 0;
@@ -293,6 +305,9 @@ int fmi2SetFMUstate(void *c, void *state) {
 }
 int fmi2FreeFMUstate(void *c, void **state) {
     trace(c, "free state");
+#ifdef KEEPS_STATES
+    return 3;
+#endif
     free(*state);
     *state = NULL;
     return 0;

@@ -72,6 +72,38 @@ fn c06_all_missing_functions_are_listed_at_once() {
     }
 }
 
+/// Some tools leave out the functions for types of which a model has no variables.
+#[test]
+fn c06_functions_of_values_are_needed_for_the_types_of_the_description_only() {
+    let without = |name: &str| library(&[&format!("{name}=something_else")]);
+    for (name, message) in [
+        ("fmi2SetString", None),
+        ("fmi2GetString", None),
+        ("fmi2GetBoolean", None),
+        ("fmi2SetInteger", Some("fmi2SetInteger")),
+        ("fmi2GetReal", Some("fmi2GetReal")),
+    ] {
+        let fmu = fmu_with(DESCRIPTION, "fixture.so", &without(name));
+        let missing = fmu.needs().unwrap().missing_functions;
+        match message {
+            None => {
+                let mut instance = ready(&fmu, "few functions");
+                instance.do_step(0.0, 0.1, true).unwrap();
+                instance.get_string(&[], &mut []).unwrap();
+                assert_eq!(missing, [""; 0]);
+            }
+            Some(name) => {
+                let error = failure(&fmu).to_string();
+                assert!(error.contains(name), "{error}");
+                assert_eq!(missing, [name]);
+            }
+        }
+    }
+    let fmu = fmu_with(DESCRIPTION, "fixture.so", &without("fmi2GetString"));
+    let mut instance = ready(&fmu, "few functions");
+    instance.get_string(&[1], &mut [String::new()]).unwrap_err();
+}
+
 #[test]
 fn c06_optional_function_is_missed_only_when_needed() {
     let fmu = fmu_with(DESCRIPTION, "fixture.so", &library(&["WITHOUT_RESET"]));
@@ -364,7 +396,7 @@ fn c16_copies_of_a_library_are_in_memory() {
     assert!(is_mapped("memfd:copied.so"));
     // FMUs that look for their own file find an equal one, beside the resources as usual.
     let root = resources(&mut first).with_file_name("");
-    let link = root.join("instances/0/copied.so");
+    let link = root.join("binaries/0/copied.so");
     assert_eq!(
         std::fs::read_link(&link).unwrap(),
         fmu.library_file().unwrap()
@@ -523,7 +555,7 @@ fn c16_what_lies_beside_a_library_is_copied_with_it() {
     let (mut first, _second) = (ready(&fmu, "first"), ready(&fmu, "second"));
     let root = resources(&mut first).with_file_name("");
     for number in ["0", "1"] {
-        let folder = root.join("instances").join(number);
+        let folder = root.join("binaries").join(number);
         assert_eq!(std::fs::read(folder.join("table.txt")).unwrap(), b"1 2 3");
         assert!(!folder.join("fixture.so").is_symlink());
     }

@@ -9,3 +9,4 @@ mod compiling;
 mod descriptions;
 mod loading;
 mod logging;
+mod places;

@@ -125,8 +125,12 @@ fn read_start_values_back(
                     in_words(value),
                     in_words(&found)
                 )),
+                // Nothing asks for it.
                 Err(RunError::Fault(fault))
-                    if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) => {}
+                    if matches!(
+                        fault.unit.cause,
+                        Cause::Error | Cause::Discard | Cause::Unsupported
+                    ) => {}
                 Err(error) => return Err(error),
             }
         }

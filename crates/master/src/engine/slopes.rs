@@ -49,7 +49,8 @@ pub(super) fn read_slopes(state: &mut SystemState, step: &Step, next: u64) -> Re
     } = state;
     for reader in &courses.slope_readers {
         let member = &mut units.members[reader.component];
-        if !member.is_due(next) {
+        let is_unit = matches!(reader.from, SlopeSource::Unit(_));
+        if !member.is_due(next) || is_unit && member.denied.of_outputs {
             continue;
         }
         let value = std::slice::from_mut(&mut courses.slopes[reader.input]);
@@ -64,6 +65,10 @@ pub(super) fn read_slopes(state: &mut SystemState, step: &Step, next: u64) -> Re
             }
         };
         if let Err(cause) = read {
+            if is_unit && member.denied.takes(|denied| &mut denied.of_outputs, &cause) {
+                value[0] = f64::NAN;
+                continue;
+            }
             return Err(graph.fault(reader.component, step, cause));
         }
     }

@@ -123,13 +123,25 @@ fn probe_component(
         .collect();
     let at = state.courses.values[member.inputs.clone()].to_vec();
     let by_unit = node.description.capabilities.directional_derivatives;
-    call(state, component, step, |unit| {
-        let mut gains = probe(unit, &input_handles, &output_handles, &at, &variables)?;
-        if by_unit {
-            read_derivatives(unit, &mut gains)?;
+    let gains = call(state, component, step, |unit| {
+        probe(unit, &input_handles, &output_handles, &at, &variables)
+    })?;
+    if !by_unit {
+        return Ok(gains);
+    }
+    let given = call(state, component, step, |unit| {
+        read_derivatives(unit, &gains)
+    });
+    match given {
+        Err(RunError::Fault(fault)) => {
+            let denied = &mut state.units.members[component].denied;
+            match denied.takes(|denied| &mut denied.directional, &fault.unit) {
+                true => Ok(gains),
+                false => Err(RunError::Fault(fault)),
+            }
         }
-        Ok(gains)
-    })
+        given => given,
+    }
 }
 
 /// Whether the component's outputs may be read again between steps, as it is started.

@@ -3,7 +3,7 @@
 use super::probing::CentralDifference;
 use super::refresh::probed_gain;
 use crate::exchange_mode::Exchange;
-use crate::fault::Fault;
+use crate::fault::{Fault, UnitFault};
 use crate::graph::Graph;
 use crate::state::SystemState;
 use crate::step::Step;
@@ -50,14 +50,26 @@ pub(crate) fn derivative(
 ) -> Result<f64, Fault> {
     let component = state.graph.outputs[output].component;
     let capabilities = state.graph.components[component].description.capabilities;
-    let gain = if capabilities.directional_derivatives {
-        by_unit(state, component, output, input)
+    let is_denied = state.units.members[component].denied.directional;
+    let gain = if capabilities.directional_derivatives && !is_denied {
+        match by_unit(state, component, output, input) {
+            Err(fault) if denies(state, component, &fault) => {
+                return derivative(state, output, input, step);
+            }
+            gain => gain,
+        }
     } else if capabilities.fresh_outputs {
         by_trial(state, component, output, input)
     } else {
         Ok(probed_gain(&state.exchange, output, input))
     };
     gain.map_err(|cause| state.graph.fault(component, step, cause))
+}
+
+/// Whether a fault shows that a component has no directional derivatives.
+pub(super) fn denies(state: &mut SystemState, component: usize, fault: &UnitFault) -> bool {
+    let denied = &mut state.units.members[component].denied;
+    denied.takes(|denied| &mut denied.directional, fault)
 }
 
 fn feeds_through(graph: &Graph, output: usize, input: usize) -> bool {

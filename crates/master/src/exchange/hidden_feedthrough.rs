@@ -35,7 +35,8 @@ pub(crate) fn mark_hidden(state: &mut SystemState, gains: &[Option<Gains>]) {
     for (component, known) in gains.iter().enumerate() {
         let node = &state.graph.components[component];
         let is_hidden = known.as_ref().is_some_and(Gains::are_zero)
-            && !node.description.capabilities.directional_derivatives
+            && (!node.description.capabilities.directional_derivatives
+                || state.units.members[component].denied.directional)
             && !declares_safe(node);
         if is_hidden {
             state.exchange.step_responses[component] = StepResponse::Unknown;

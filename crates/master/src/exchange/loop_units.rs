@@ -256,9 +256,19 @@ impl LoopUnits<'_> {
                     continue;
                 }
                 match self.read_derivatives(place) {
+                    Err((component, fault))
+                        if self.members[component]
+                            .denied
+                            .takes(|denied| &mut denied.directional, &fault) =>
+                    {
+                        // Gains that were measured at the start stay where nothing is read again.
+                        self.passes[place].by_unit = false;
+                        if way != LoopWay::Linear {
+                            self.difference(place)?;
+                        }
+                    }
                     Err((_, fault))
-                        if way == LoopWay::ReadAgain
-                            && matches!(fault.cause, Cause::Discard | Cause::Unsupported) =>
+                        if way == LoopWay::ReadAgain && fault.cause == Cause::Discard =>
                     {
                         self.difference(place)?;
                     }

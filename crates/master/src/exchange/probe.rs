@@ -76,9 +76,10 @@ pub(crate) fn probe(
     Ok(gains)
 }
 
-/// Puts the unit's own directional derivatives in place of the measured ones: some units compute
+/// The unit's own directional derivatives in place of the measured ones: some units compute
 /// outputs in steps only, and show no feed-through while they are initialised.
-pub(crate) fn read_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitResult {
+pub(crate) fn read_derivatives(unit: &mut dyn Unit, measured: &Gains) -> UnitResult<Gains> {
+    let mut gains = measured.clone();
     let mut column_values = vec![0.0; gains.outputs.len()];
     for (column, input) in gains.inputs.iter().enumerate() {
         unit.directional_derivative(&gains.outputs, &[*input], &[1.0], &mut column_values)?;
@@ -86,7 +87,7 @@ pub(crate) fn read_derivatives(unit: &mut dyn Unit, gains: &mut Gains) -> UnitRe
             gains.values[row * gains.inputs.len() + column] = *value;
         }
     }
-    Ok(())
+    Ok(gains)
 }
 
 /// ∂outputs/∂input by a central difference of so many `times` its size; 0 where the change is rounding,

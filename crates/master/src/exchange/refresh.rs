@@ -28,7 +28,8 @@ pub(crate) fn prepare_passes(
     let may_read_again = |component: usize| declares_safe(&graph.components[component]);
     let by_unit = |component: usize| {
         let description = &graph.components[component].description;
-        description.capabilities.directional_derivatives
+        let is_denied = state.units.members[component].denied.directional;
+        description.capabilities.directional_derivatives && !is_denied
     };
     let audited = |component: usize| {
         modes[component] == Exchange::STALE

@@ -635,13 +635,13 @@ fn a_probe_finds_derivatives_and_kinks_and_puts_the_inputs_back() {
 #[test]
 fn derivatives_of_the_unit_take_the_place_of_measured_ones() {
     let mut unit = mixed().with_jacobian(|_| vec![2.0, 3.0, -4.0, 0.0, 0.5, -6.0]);
-    let mut gains = super::probe::Gains {
+    let measured = super::probe::Gains {
         inputs: vec![1, 0],
         outputs: vec![4, 2, 3],
         values: vec![9.0; 6],
         nonsmooth: Vec::new(),
     };
-    super::probe::read_derivatives(&mut unit, &mut gains).unwrap();
+    let gains = super::probe::read_derivatives(&mut unit, &measured).unwrap();
     assert_eq!(gains.values, [-6.0, 0.5, 3.0, 2.0, 0.0, -4.0]);
     assert_eq!(gains.smooth(3, 0), Some(-4.0));
 }

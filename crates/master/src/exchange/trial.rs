@@ -16,15 +16,28 @@ pub(super) fn estimate(
     for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
         let change = new - state.courses.values[input];
         if pass.by_unit {
-            let unit = state.units.members[pass.component].slot.unit();
-            unit.directional_derivative(
+            let member = &mut state.units.members[pass.component];
+            let given = member.slot.unit().directional_derivative(
                 &pass.output_handles,
                 &pass.input_handles[column..=column],
                 &[1.0],
                 &mut pass.new_outputs,
-            )?;
-            for (row, &gain) in pass.new_outputs.iter().enumerate() {
-                pass.gains[row * columns + column] = gain;
+            );
+            match given {
+                Ok(()) => {
+                    for (row, &gain) in pass.new_outputs.iter().enumerate() {
+                        pass.gains[row * columns + column] = gain;
+                    }
+                }
+                // The last ones that are known stay.
+                Err(fault)
+                    if member
+                        .denied
+                        .takes(|denied| &mut denied.directional, &fault) =>
+                {
+                    pass.by_unit = false;
+                }
+                Err(fault) => return Err(fault),
             }
         }
         for (row, &output) in pass.outputs.iter().enumerate() {

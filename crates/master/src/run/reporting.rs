@@ -120,6 +120,7 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let failure = dispatch.and_then(Dispatch::failure);
     notes.extend(failure.map(str::to_owned));
     notes.extend(judgement.unknown_feedthrough());
+    notes.extend(denied_abilities(run));
     notes.extend(process_changes(run));
     notes.extend(own_ends(run));
     notes.extend(actions_to_come(run));
@@ -142,6 +143,16 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Abilities that units declare and do not have.
+fn denied_abilities(run: &Run) -> impl Iterator<Item = String> {
+    let components = run.state.graph.components.iter();
+    let members = components.zip(&run.state.units.members);
+    members.flat_map(|(node, member)| {
+        let notes = member.denied.notes.iter();
+        notes.map(|note| format!("{}: {note}", node.name))
+    })
 }
 
 /// Names the units that have changed what the whole process has.

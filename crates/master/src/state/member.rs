@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::{InputCourse, Slot, Trace};
-use crate::fault::UnitFault;
+use crate::fault::{Cause, UnitFault};
 use crate::graph::Graph;
 use crate::step::{Phase, Step, StepParts};
 use crate::time::{Clock, Ticks};
@@ -25,6 +25,7 @@ pub(crate) struct Member {
     takes_derivatives: u32,
     /// Boxed, so that members lie close together.
     derivatives: Box<Derivatives>,
+    pub(crate) denied: Box<Denied>,
     /// Outputs that are wanted at each communication step.
     pub(crate) trace: Option<Box<Trace>>,
     /// It makes a communication step that was begun and is not finished.
@@ -37,6 +38,36 @@ pub(crate) struct Member {
     part: u32,
     pub(crate) outcome: StepOutcome,
     pub(crate) fault: Option<Box<UnitFault>>,
+}
+
+/// Abilities that a unit declares and does not have, as calls have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Denied {
+    /// Partial derivatives of outputs.
+    pub(crate) directional: bool,
+    /// Derivatives of outputs with respect to time.
+    pub(crate) of_outputs: bool,
+    /// Derivatives of inputs with respect to time.
+    of_inputs: bool,
+    /// What users have to know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Denied {
+    /// Whether a fault only shows that the unit lacks this ability: it goes on without.
+    #[cold]
+    pub(crate) fn takes(&mut self, ability: fn(&mut Self) -> &mut bool, fault: &UnitFault) -> bool {
+        if fault.cause != Cause::Unsupported {
+            return false;
+        }
+        if !std::mem::replace(ability(self), true) {
+            let UnitFault { call, message, .. } = fault;
+            self.notes.push(format!(
+                "{call} {message}, although the FMU declares this ability: the run goes on without it"
+            ));
+        }
+        true
+    }
 }
 
 /// Arguments of `fmi2SetRealInputDerivatives`, built once.
@@ -72,6 +103,7 @@ impl Member {
             follows_curves: false,
             takes_derivatives: node.description.capabilities.input_derivatives,
             derivatives: Box::default(),
+            denied: Box::default(),
             trace: None,
             is_stepping: false,
             overlaps: false,
@@ -298,7 +330,7 @@ impl Member {
         outcome: StepOutcome,
     ) -> UnitResult<bool> {
         self.outcome = outcome;
-        if self.follows_curves && self.takes_derivatives > 0 {
+        if self.follows_curves && self.takes_derivatives > 0 && !self.denied.of_inputs {
             let size = parts.part(self.part).size;
             let since = f64::from(self.part) * size;
             let degree = self.takes_derivatives as usize;
@@ -338,12 +370,15 @@ impl Member {
         for (value, input) in values.iter_mut().zip(inputs.iter_mut()) {
             *value = input.begin_part(since, size);
         }
+        if self.denied.of_inputs {
+            return self.give_means(inputs, values, since, size);
+        }
         self.slot.set_reals(&self.input_handles, values)?;
         if self.derivatives.handles.is_empty() {
             return Ok(());
         }
         let mut derivatives = self.derivatives.values.iter_mut();
-        for input in inputs {
+        for input in inputs.iter() {
             let curve = input.part(since);
             for order in 1..=input.degree.min(self.takes_derivatives as usize) {
                 if let Some(value) = derivatives.next() {
@@ -354,10 +389,32 @@ impl Member {
         let Derivatives {
             handles,
             orders,
-            values,
+            values: derivatives,
         } = &*self.derivatives;
-        self.slot
-            .unit()
-            .set_input_derivatives(handles, orders, values)
+        let unit = self.slot.unit();
+        match unit.set_input_derivatives(handles, orders, derivatives) {
+            Err(fault) if self.denied.takes(|denied| &mut denied.of_inputs, &fault) => {
+                self.give_means(inputs, values, since, size)
+            }
+            given => given,
+        }
+    }
+
+    /// Sets the inputs to the means of their curves over a part, for a unit that refuses derivatives.
+    fn give_means(
+        &mut self,
+        inputs: &[InputCourse],
+        values: &mut [f64],
+        since: f64,
+        size: f64,
+    ) -> UnitResult {
+        for (value, input) in values.iter_mut().zip(inputs) {
+            let curve = input.part(since);
+            // Simpson's rule is exact up to the third degree; a constant is its own mean to the last digit.
+            let first = curve.at(0.0);
+            let (middle, last) = (curve.at(0.5 * size) - first, curve.at(size) - first);
+            *value = first + (4.0 * middle + last) / 6.0;
+        }
+        self.slot.set_reals(&self.input_handles, values)
     }
 }

@@ -222,12 +222,13 @@ impl Unit for FmuUnit {
     fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
         use std::slice::from_mut;
         let handle = [handle];
-        Self::check(match value {
-            Value::Real(value) => self.instance.get_real(&handle, from_mut(value)),
-            Value::Integer(value) => self.instance.get_integer(&handle, from_mut(value)),
-            Value::Boolean(value) => self.instance.get_boolean(&handle, from_mut(value)),
-            Value::String(value) => self.instance.get_string(&handle, from_mut(value)),
-        })
+        // The engine knows whether the run needs the value.
+        Self::check(self.instance.try_read(|instance| match value {
+            Value::Real(value) => instance.get_real(&handle, from_mut(value)),
+            Value::Integer(value) => instance.get_integer(&handle, from_mut(value)),
+            Value::Boolean(value) => instance.get_boolean(&handle, from_mut(value)),
+            Value::String(value) => instance.get_string(&handle, from_mut(value)),
+        }))
     }
 
     fn set_input_derivatives(
@@ -236,10 +237,10 @@ impl Unit for FmuUnit {
         orders: &[i32],
         values: &[f64],
     ) -> UnitResult {
-        Self::check(
-            self.instance
-                .set_real_input_derivatives(handles, orders, values),
-        )
+        let set = self
+            .instance
+            .set_real_input_derivatives(handles, orders, values);
+        Self::check(set).map_err(without_ability)
     }
 
     fn output_derivatives(
@@ -248,10 +249,11 @@ impl Unit for FmuUnit {
         orders: &[i32],
         values: &mut [f64],
     ) -> UnitResult {
-        Self::check(
-            self.instance
-                .get_real_output_derivatives(handles, orders, values),
-        )
+        let got = self
+            .instance
+            .get_real_output_derivatives(handles, orders, values);
+        Self::check(got).map_err(without_ability)?;
+        all_finite("fmi2GetRealOutputDerivatives", values)
     }
 
     fn directional_derivative(
@@ -261,10 +263,11 @@ impl Unit for FmuUnit {
         seed: &[f64],
         values: &mut [f64],
     ) -> UnitResult {
-        Self::check(
-            self.instance
-                .directional_derivative(unknowns, knowns, seed, values),
-        )
+        let got = self
+            .instance
+            .directional_derivative(unknowns, knowns, seed, values);
+        Self::check(got).map_err(without_ability)?;
+        all_finite("fmi2GetDirectionalDerivative", values)
     }
 
     fn save(&mut self, previous: Option<SavedState>) -> UnitResult<SavedState> {
@@ -320,6 +323,24 @@ impl Unit for FmuUnit {
             changes: changes.map(change).collect(),
         }
     }
+}
+
+/// A refused call of a function that the FMU need not have: it lacks the ability, whatever it declares.
+#[cold]
+fn without_ability(mut fault: Box<UnitFault>) -> Box<UnitFault> {
+    if matches!(fault.cause, Cause::Error | Cause::Discard) {
+        fault.cause = Cause::Unsupported;
+    }
+    fault
+}
+
+/// Refuses derivatives that are none.
+fn all_finite(call: &'static str, values: &[f64]) -> UnitResult {
+    if values.iter().all(|value| value.is_finite()) {
+        return Ok(());
+    }
+    let message = "gave a value that is not finite";
+    Err(UnitFault::new(call, Cause::Unsupported, message))
 }
 
 /// Extracts from a model description what the master needs. The indices of variables are the same.

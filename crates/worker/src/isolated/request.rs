@@ -115,6 +115,7 @@ impl<'a> Start<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CompilerOf<'a> {
     program: &'a str,
+    cpp_program: &'a str,
     #[serde(borrow)]
     flags: Vec<&'a str>,
     time_limit: Duration,
@@ -124,6 +125,7 @@ impl<'a> CompilerOf<'a> {
     pub(super) fn new(compiler: &'a Compiler) -> Self {
         Self {
             program: &compiler.program,
+            cpp_program: &compiler.cpp_program,
             flags: compiler.flags.iter().map(String::as_str).collect(),
             time_limit: compiler.time_limit,
         }
@@ -132,6 +134,7 @@ impl<'a> CompilerOf<'a> {
     pub(super) fn compiler(&self) -> Compiler {
         Compiler {
             program: self.program.to_owned(),
+            cpp_program: self.cpp_program.to_owned(),
             flags: self.flags.iter().map(ToString::to_string).collect(),
             time_limit: self.time_limit,
         }
@@ -505,6 +508,7 @@ mod tests {
             cache: Some(text.as_bytes()),
             compiler: Some(CompilerOf {
                 program: text,
+                cpp_program: text,
                 flags: vec![text],
                 time_limit: Duration::from_millis(1),
             }),

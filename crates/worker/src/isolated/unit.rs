@@ -29,6 +29,8 @@ pub struct IsolatedUnit<H: Host> {
     reply: Vec<u8>,
     ahead: ReadAhead,
     warnings: u64,
+    /// It has taken derivatives of inputs once.
+    takes_input_derivatives: bool,
     /// Numbers of saved states that were given out.
     states: u32,
     /// The step that was begun and is not finished, and whether the worker has it.
@@ -95,6 +97,7 @@ impl<H: Host> IsolatedUnit<H> {
             reply: Vec::new(),
             ahead: ReadAhead::default(),
             warnings: 0,
+            takes_input_derivatives: false,
             states: 0,
             begun: None,
         })
@@ -354,7 +357,11 @@ impl<H: Host> Unit for IsolatedUnit<H> {
         values: &[f64],
     ) -> UnitResult {
         self.change().set_input_derivatives(handles, orders, values);
-        Ok(())
+        // The engine can only do without them if it hears of the refusal before the step.
+        match std::mem::replace(&mut self.takes_input_derivatives, true) {
+            true => Ok(()),
+            false => self.send_all().map(drop),
+        }
     }
 
     fn output_derivatives(

@@ -83,7 +83,7 @@ impl<S: Simulation> Slave<S> {
             let snapshot = slave.saved.find(handle)?;
             let (time, earliest) = (S::time_of(&snapshot.unit), slave.earliest);
             // Other importers promise it always, and go back all the same.
-            if !S::FRESH_OUTPUTS && time < earliest {
+            if S::IS_STRICT && time < earliest {
                 let message = format!(
                     "a state of {time} s, after noSetFMUStatePriorToCurrentPoint at {earliest} s"
                 );

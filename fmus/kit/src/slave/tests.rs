@@ -201,18 +201,18 @@ fn which_variables_may_be_set() {
     }
 }
 
-/// Note 2: in Initialization Mode only what is listed in `InitialUnknowns`.
+/// More than note 2 asks for: in Initialization Mode, as between steps, all variables.
 #[test]
 fn which_variables_may_be_read() {
-    assert_eq!(get(&mut slave_in(SlaveState::Initialization).0, Y), Ok(3.0));
-    assert_eq!(
-        get(&mut slave_in(SlaveState::Initialization).0, RATE),
-        Err(ERROR)
-    );
-    assert_eq!(
-        get(&mut slave_in(SlaveState::StepComplete).0, RATE),
-        Ok(0.5)
-    );
+    for state in [SlaveState::Initialization, SlaveState::StepComplete] {
+        for (reference, expected) in [(Y, 3.0), (RATE, 0.5), (GAIN, 2.0), (U, 0.0)] {
+            assert_eq!(get(&mut slave_in(state).0, reference), Ok(expected));
+        }
+    }
+    let (mut slave, _) = slave_in(SlaveState::Initialization);
+    assert_eq!(set(&mut slave, U, 1.5), OK);
+    assert_eq!(get(&mut slave, U), Ok(1.5));
+    assert_eq!(get(&mut slave, Y), Ok(6.0));
 }
 
 #[test]
