@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::learning::FeedForwardError;
 use gyrator::real_time::RealTime;
-use gyrator::system::{ComponentSettings, ConnectionSettings};
+use gyrator::system::{ComponentSettings, ConnectionSettings, set_tolerance};
 use gyrator::system_file::toml_file::read_scenario;
 use gyrator::system_file::{NumberConversion, Scenario, Tolerance};
 use gyrator::{Recorder, RunOptions};
@@ -371,7 +371,7 @@ impl System {
     /// Gives all FMUs this relative tolerance, or none; unless it is set, each gets the one that it recommends.
     fn tolerance(&self, py: Python<'_>, relative: Option<f64>) -> PyResult<()> {
         let tolerance = relative.map_or(Tolerance::Off, Tolerance::Relative);
-        self.lock(py)?.tolerance(tolerance);
+        set_tolerance(&mut self.lock(py)?, tolerance);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
 use gyrator::observer::{ObserverError, StopRequest, Watch};
+use gyrator::system::set_tolerance;
 use gyrator::unit::{Handle, Period, UnitDescription, UnitResult, UnitWrapper};
 use gyrator::{
     LinearUnit, Observer, Run, RunError, RunOptions, StartError, System, Unit, Value, View,
@@ -300,7 +301,7 @@ fn c37_units_get_the_tolerance_of_the_experiment_or_their_own() {
     ] {
         let mut system = System::new(0.1);
         if let Some(tolerance) = of_experiment {
-            system.tolerance(tolerance);
+            set_tolerance(&mut system, tolerance);
         }
         let given = [(); 3].map(|()| Arc::<Mutex<Option<f64>>>::default());
         for ((name, own), given) in ["a", "b", "c"].iter().zip(own).zip(&given) {

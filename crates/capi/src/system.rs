@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use gyrator::system::ComponentSettings;
+use gyrator::system::{ComponentSettings, set_tolerance};
 use gyrator::system_file::Tolerance;
 use gyrator::{RunOptions, System, Value, Word};
 
@@ -103,7 +103,7 @@ pub extern "C" fn gyrator_system_tolerance(
             0.0 => Tolerance::Off,
             relative => Tolerance::Relative(relative),
         };
-        lock(system)?.tolerance(tolerance);
+        set_tolerance(&mut lock(system)?, tolerance);
         Ok(())
     })
 }

@@ -80,7 +80,7 @@ mod tests {
         let late = 2.0 + 1e-12;
         assert_eq!(Interpolation::Next.value(&TIME, &COLUMN, late), 5.0);
         // Neighbouring doubles are one time where they are far from zero: here 0.24 µs apart.
-        let rows: [f64; 3] = [1.7e9, 1.7e9 + 1e-3, 1.7e9 + 2e-3];
+        let rows = [1.7e9_f64, 1.7e9 + 1e-3, 1.7e9 + 2e-3];
         for now in [rows[1].next_down(), rows[1], rows[1].next_up()] {
             for interpolation in [Interpolation::Hold, Interpolation::Next] {
                 assert_eq!(interpolation.value(&rows, &[0.0, 1.0, 2.0], now), 1.0);

@@ -8,7 +8,7 @@
 #[must_use]
 pub fn is_same_time(a: f64, b: f64, step: f64) -> bool {
     const PART_OF_STEP: f64 = 1e-6;
-    (a - b).abs() <= PART_OF_STEP * step + f64::EPSILON * a.abs().max(b.abs())
+    (a - b).abs() <= PART_OF_STEP * step + f64::EPSILON * a.abs().min(b.abs())
 }
 
 #[cfg(test)]
@@ -26,6 +26,9 @@ mod tests {
         let late = 1.7e9_f64;
         assert!(is_same_time(late, late.next_up(), step));
         assert!(!is_same_time(late, late + 1e-6, step));
+        assert!(
+            !is_same_time(late, f64::INFINITY, step) && !is_same_time(-f64::INFINITY, 0.0, step)
+        );
         assert!(!is_same_time(f64::NAN, 0.0, step) && is_same_time(0.5, 0.5, 0.0));
     }
 }

@@ -312,17 +312,6 @@ impl Graph {
         }
     }
 
-    /// The name of the output that feeds a wire.
-    pub(crate) fn source_name(&self, wire: &SignalWire) -> String {
-        match wire.source {
-            SignalSource::Real(output) => self.output_name(output),
-            SignalSource::Discrete(signal) => {
-                let signal = &self.signals[signal];
-                self.variable_name(signal.component, signal.variable)
-            }
-        }
-    }
-
     /// The connections of real variables, in the order of [`Defects`](crate::report::Defects): output and input.
     pub fn real_connections(&self) -> impl Iterator<Item = (String, String)> {
         let inputs = |(index, node): (usize, &Component)| {

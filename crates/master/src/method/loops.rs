@@ -3,7 +3,7 @@
 
 use super::serial::{self, Held, Lines, LookAhead, Order, Turn};
 use crate::graph::Graph;
-use crate::plan::{Draft, Effect, Instant, Phase, Store};
+use crate::plan::{Draft, Effect, Instant, Store};
 
 /// Writes the plan: each loop of components by `add_loop`, which gets them in their order. Components of loops that cannot
 /// make a macro-step again are refused.
@@ -32,7 +32,7 @@ pub(super) fn plan(
     let order = groups.iter().flat_map(|group| group.members.clone());
     let mut turns = serial::turns(graph, &order.collect::<Vec<_>>()).into_iter();
     draft.head();
-    for mut group in groups {
+    for group in groups {
         let members: Vec<Turn> = turns.by_ref().take(group.members.len()).collect();
         if group.is_loop {
             let inside = |wire: &usize| {
@@ -40,14 +40,10 @@ pub(super) fn plan(
                 group.members.contains(&sender)
             };
             // Other values than Reals are not estimated: within the loop they are those at the start of the step.
-            for turn in &members {
-                let mut wires = turn.led_wires.clone();
-                wires.retain(|wire| !inside(wire));
-                draft.lead_wires(&wires);
-            }
+            let wires = members.iter().flat_map(|turn| &turn.led_wires);
+            let outside = wires.filter(|wire| !inside(wire)).copied();
+            draft.led_wires.extend(outside);
             add_loop(draft, members);
-            group.members.sort_unstable();
-            draft.read_signals_ahead(&group.members, Phase::End);
         } else {
             for turn in members {
                 serial::add(draft, turn, |turn| Lines::new(turn, held));

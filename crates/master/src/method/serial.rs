@@ -207,7 +207,7 @@ pub(super) fn add<S: Stage + 'static>(
     stage: impl Fn(Turn) -> S,
 ) {
     let (component, phase) = ([turn.component], turn.phase);
-    draft.lead_wires(&turn.led_wires);
+    draft.led_wires.extend_from_slice(&turn.led_wires);
     draft.prepare(&component);
     match phase {
         Phase::Begin => draft.give_signals(&component),
@@ -222,7 +222,6 @@ pub(super) fn add<S: Stage + 'static>(
     draft.give(&component, phase);
     draft.step(&component, phase);
     draft.read(&component, Store::Ahead, phase);
-    draft.read_signals_ahead(&component, phase);
 }
 
 /// The components in this order, each with its inputs whose sources come before it.

@@ -15,7 +15,8 @@ pub struct Draft<'a> {
     graph: &'a Graph,
     operations: Vec<Operation>,
     stages: Vec<Box<dyn Stage>>,
-    led_wires: Vec<usize>,
+    /// As [`StepPlan::led_wires`].
+    pub(crate) led_wires: Vec<usize>,
     refused: Vec<String>,
 }
 
@@ -113,21 +114,13 @@ impl<'a> Draft<'a> {
         self.add(Operation::Step(selection(components, phase)));
     }
 
-    /// Reads the real outputs of the components that are due in `phase`.
+    /// Reads the real outputs of the components that are due in `phase`; ahead of their time, also the others that
+    /// units after them receive.
     pub fn read(&mut self, components: &[usize], store: Store, phase: Phase) {
         self.add(Operation::Read(selection(components, phase), store));
-    }
-
-    /// Has these wires pass on the value that their source has ahead of its time, once
-    /// [`read_signals_ahead`](Self::read_signals_ahead) has read it.
-    pub(crate) fn lead_wires(&mut self, wires: &[usize]) {
-        self.led_wires.extend_from_slice(wires);
-    }
-
-    /// Reads the outputs that are not real of the components that are due in `phase`, as far as
-    /// [led wires](Self::lead_wires) pass them on.
-    pub(crate) fn read_signals_ahead(&mut self, components: &[usize], phase: Phase) {
-        self.add(Operation::ReadSignalsAhead(selection(components, phase)));
+        if store == Store::Ahead {
+            self.add(Operation::ReadSignalsAhead(selection(components, phase)));
+        }
     }
 
     /// Publishes the outputs that were read ahead, of all components whose communication step ends.

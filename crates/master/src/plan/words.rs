@@ -6,7 +6,7 @@ use super::operation::{Operation, Selection};
 use super::{StepPlan, decisions};
 use crate::decision::Decision;
 use crate::exchange::{Words as PassWords, loop_words, mode_of};
-use crate::graph::Graph;
+use crate::graph::{Graph, SignalSource, SignalWire};
 use crate::state::{Pass, SystemState};
 use crate::step::Phase;
 
@@ -101,6 +101,17 @@ impl PlanText {
             is_final: state.is_some(),
             operations: lines,
             decisions: decisions(graph, state),
+        }
+    }
+}
+
+/// The name of the output that feeds a wire.
+fn source_name(graph: &Graph, wire: &SignalWire) -> String {
+    match wire.source {
+        SignalSource::Real(output) => graph.output_name(output),
+        SignalSource::Discrete(signal) => {
+            let signal = &graph.signals[signal];
+            graph.variable_name(signal.component, signal.variable)
         }
     }
 }
@@ -323,7 +334,7 @@ impl Words<'_> {
         let wires = self.plan.led_wires.iter();
         let wires = wires.map(|wire| &graph.signal_wires[*wire]);
         let led = wires.filter(|wire| components.contains(&wire.component));
-        let names: Vec<String> = led.map(|wire| graph.source_name(wire)).collect();
+        let names: Vec<String> = led.map(|wire| source_name(graph, wire)).collect();
         match names.is_empty() {
             true => String::new(),
             false => format!("; {} of the end of the step", names.join(", ")),

@@ -62,6 +62,11 @@ pub struct System {
     fmus: FmuCache,
 }
 
+/// Gives all FMUs of a system this tolerance, or none; unless it is set, each gets the one of its default experiment.
+pub fn set_tolerance(system: &mut System, tolerance: Tolerance) {
+    system.file.experiment.tolerance = unplaced(tolerance);
+}
+
 impl System {
     /// An empty system with macro-step `step_size`, s. It starts at time 0 and has no end.
     pub fn new(step_size: f64) -> Self {
@@ -109,12 +114,6 @@ impl System {
     /// Sets the stop time, s; `None`, the default, is a run without an end.
     pub fn stop_time(&mut self, seconds: impl Into<Option<f64>>) -> &mut Self {
         self.file.experiment.stop_time = seconds.into().and_then(unplaced);
-        self
-    }
-
-    /// Gives all FMUs this tolerance, or none; unless it is set, each gets the one of its default experiment.
-    pub fn tolerance(&mut self, tolerance: Tolerance) -> &mut Self {
-        self.file.experiment.tolerance = unplaced(tolerance);
         self
     }
 
