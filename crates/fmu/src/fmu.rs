@@ -194,13 +194,13 @@ impl Fmu {
     }
 
     /// The same FMU with libraries and unpacked files of its own: what an instance of the one does to its files leaves those of the other
-    /// alone. Files in a [cache](OpenOptions::cache), and libraries that were compiled, are shared.
+    /// alone. Files in a [cache](OpenOptions::cache) that the FMU cannot change are shared, and so are those of an FMU that was compiled without one.
     ///
     /// # Errors
     /// As [`Fmu::open`].
     pub fn with_own_files(&self) -> Result<Self, OpenError> {
         let inner = &*self.0;
-        if inner.unpacked.are_kept() || to_compile(&inner.options, &inner.peek).is_some() {
+        if inner.unpacked.are_for_all() {
             return Ok(self.with_own_libraries());
         }
         Self::open_with(&inner.path, &inner.options)
@@ -215,12 +215,16 @@ impl Fmu {
         self.0.unpacked.changed()
     }
 
-    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them. To be called while
-    /// there is no instance. Returns the names of these files, with `/` between their parts.
+    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them, and the files of
+    /// libraries of instances that are gone. To be called while there is no instance. Returns the names of changed and written files, with
+    /// `/` between their parts.
     ///
     /// # Errors
     /// If they cannot be put back.
     pub fn restore_files(&self) -> Result<Vec<String>, OpenError> {
+        if !self.0.libraries.is_shared() {
+            self.0.unpacked.remove_private_directories();
+        }
         let (path, limits) = (&self.0.path, self.0.options.limits);
         let open = || Archive::open(path, limits, &mut Vec::new());
         self.0.unpacked.restore(open)

@@ -133,6 +133,20 @@ fn files_that_runs_write_are_seen_by_no_other_run() {
     }
 }
 
+/// Root may write to a cache, which all threads have in common.
+#[test]
+fn files_in_a_cache_are_changed_for_no_other_run() {
+    let bench = Bench::new();
+    leaving(&bench, "CHANGED_RESOURCE", "");
+    study(&bench, 1..=20);
+    for threads in THREADS {
+        let options = ["--cache=cache", "--worker-threads", threads];
+        let outcome = made(&bench, 1024, &options);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert_right(&bench, 20, threads);
+    }
+}
+
 #[test]
 fn directories_of_runs_are_kept_on_request_unless_they_are_empty() {
     let bench = Bench::new();
