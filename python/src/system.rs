@@ -371,7 +371,7 @@ impl System {
     /// Gives all FMUs this relative tolerance, or none; unless it is set, each gets the one that it recommends.
     fn tolerance(&self, py: Python<'_>, relative: Option<f64>) -> PyResult<()> {
         let tolerance = relative.map_or(Tolerance::Off, Tolerance::Relative);
-        set_tolerance(&mut self.lock(py)?, tolerance);
+        set_tolerance(&mut *self.lock(py)?, tolerance);
         Ok(())
     }
 

@@ -103,7 +103,7 @@ pub extern "C" fn gyrator_system_tolerance(
             0.0 => Tolerance::Off,
             relative => Tolerance::Relative(relative),
         };
-        set_tolerance(&mut lock(system)?, tolerance);
+        set_tolerance(&mut *lock(system)?, tolerance);
         Ok(())
     })
 }

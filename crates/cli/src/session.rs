@@ -367,15 +367,8 @@ impl Session<'_> {
         if let Some(feed_forward) = &self.feed_forward {
             system.feed_forward(feed_forward.clone());
         }
-        let inputs = match table {
-            Some(table) => {
-                let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
-                let inputs = table.feeding(&graph, self.single.as_deref())?;
-                inputs.set_start_values(&mut system, self.system.experiment.start());
-                Some(inputs)
-            }
-            None => None,
-        };
+        let feeding = |table| self.feeding(table, &mut system);
+        let inputs = table.map(feeding).transpose()?;
         let judging = self.judging(&system)?;
         if self.saves_state() {
             let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
@@ -432,6 +425,15 @@ impl Session<'_> {
             shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
         })
+    }
+
+    /// The columns of a table as inputs, of which the system gets the start values.
+    fn feeding(&self, table: InputTable<'_>, system: &mut System) -> Result<InputFile, Failure> {
+        let graph = gyrator::system::resolved_graph(system);
+        let graph = graph.map_err(|error| Failure::not_started(error, &self.system))?;
+        let inputs = table.feeding(&graph, self.single.as_deref())?;
+        inputs.set_start_values(system, self.system.experiment.start());
+        Ok(inputs)
     }
 
     /// Makes the units of FMUs, and measures their calls where times are wanted.

@@ -130,6 +130,7 @@ pub(crate) fn place_of_time<S: AsRef<str>>(
 }
 
 /// As [`place_of_time`], among columns of which those of texts hold no times.
+#[cfg(feature = "parquet")]
 pub(crate) fn time_of_columns(
     columns: &[Column],
     asked: Option<&str>,
@@ -148,6 +149,7 @@ pub(crate) fn time_of_columns(
 }
 
 /// Takes the units from the names of columns, where the file has no other place for them.
+#[cfg(feature = "parquet")]
 pub(crate) fn take_units(columns: &mut [Column]) {
     if columns.iter().any(|column| column.unit.is_some()) {
         return;

@@ -360,60 +360,6 @@ fn an_fmu_that_ends_a_benchmark_is_named() {
     }
 }
 
-/// An FMU that keeps everything in variables of its library, as often as variables are exchanged in place of copies.
-#[test]
-fn variables_in_turn_give_the_results_of_copies() {
-    use std::fmt::Write as _;
-    let bench = Bench::new();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fmu/tests/loader/in_turn.c");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
-    let made = Command::new(compiler)
-        .args(["-shared", "-fPIC", "-O1", "-o", "keeper.so"])
-        .arg(source)
-        .arg("-lm")
-        .current_dir(bench.path("."))
-        .status();
-    assert!(made.unwrap().success());
-    let description = r#"<?xml version="1.0" encoding="UTF-8"?>
-<fmiModelDescription fmiVersion="2.0" modelName="Keeper" guid="{keeper}">
-  <CoSimulation modelIdentifier="keeper" canGetAndSetFMUstate="true"/>
-  <ModelVariables>
-    <ScalarVariable name="x" valueReference="0" causality="output"><Real/></ScalarVariable>
-    <ScalarVariable name="v" valueReference="1" causality="input"><Real start="0"/></ScalarVariable>
-    <ScalarVariable name="s" valueReference="0" causality="output" variability="discrete"><String/></ScalarVariable>
-  </ModelVariables>
-  <ModelStructure><Outputs><Unknown index="1"/><Unknown index="3"/></Outputs></ModelStructure>
-</fmiModelDescription>"#;
-    let library = std::fs::read(bench.path("keeper.so")).unwrap();
-    let file = format!("binaries/{PLATFORM}/keeper.so");
-    archive(&bench, "keeper.fmu", description, &[(&file, &library)]);
-    let system = |library: &str| {
-        let mut text =
-            "[experiment]\nstop_time = 0.5\nstep_size = 0.05\nmethod = \"jacobi\"\n".to_owned();
-        for number in 0..28 {
-            let _ = writeln!(
-                text,
-                "[components.k{number}]\nfmu = \"keeper.fmu\"\n{library}start_values = {{ v = 0.{number} }}\n\
-                 [[connections]]\nfrom = \"k{number}.x\"\nto = \"k{}.v\"\ngain = 0.01",
-                (number + 1) % 28
-            );
-        }
-        text
-    };
-    bench
-        .write("copied.toml", &system("library = \"copied\"\n"))
-        .write("system.toml", &system(""));
-    let rows = |system: &str, option: &[&str]| {
-        let outcome = bench.run([&["run", system, "-o", "out.csv"][..], option].concat());
-        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-        bench.read("out.csv")
-    };
-    let expected = rows("copied.toml", &[]);
-    assert_eq!(rows("system.toml", &[]), expected);
-    assert_eq!(rows("system.toml", &["--no-supervisor"]), expected);
-    assert_eq!(rows("system.toml", &["--worker-threads", "2"]), expected);
-}
-
 /// An FMU that refuses to read its parameter back, and all functions for derivatives, which it declares.
 fn with_refusals(bench: &Bench) {
     let library = compile(bench, 0, &["-DREFUSED=2"]);

@@ -43,67 +43,11 @@ impl System {
         let mut apart = Apart::default();
         loop {
             apart.ask(maker);
-            let run = self.start_once(options, maker)?;
-            if !(self.can_start_again() && apart.is_found(&run)) {
+            let run = start_once(self, options, maker)?;
+            if !(can_start_again(self) && apart.is_found(&run)) {
                 return Ok(run);
             }
         }
-    }
-
-    /// Whether all its units can be made once more, and do nothing but compute.
-    fn can_start_again(&self) -> bool {
-        let mut parts = self.parts.iter().zip(&self.file.components);
-        parts.all(|(part, component)| match part {
-            UnitSource::Fmu(..) => true,
-            UnitSource::InProcess(_) => component.block.is_some(),
-        })
-    }
-
-    fn start_once(
-        &self,
-        options: &RunOptions,
-        maker: &mut dyn UnitMaker,
-    ) -> Result<Run, StartError> {
-        let mut problems = self.warnings.clone();
-        let resolved = resolved(self, &mut problems);
-        let failed = problems.iter().any(Problem::is_error);
-        let Some(resolved) = resolved.filter(|_| !failed) else {
-            return Err(StartError::Invalid(self.file.problems(problems)));
-        };
-        let joined = joined_scenario(self, &resolved.graph)?;
-        let (members, mut ties) = members(&self.file, &self.parts, &resolved, options, maker)?;
-        let dispatch = Dispatch::new(options.threads.min(members.len()), &options.step_clock);
-        ties.extend(maker.notes());
-        let mut state = SystemState::new(Arc::new(resolved.graph), members, dispatch);
-        interface_order::set_up(&mut state);
-        engine::set_up(&mut state, &resolved.plan);
-        state.signals.accepts_non_finite = options.accept_not_finite;
-        let noted = self.feed_forward.as_ref().map(FeedForward::note);
-        if let Some(feed_forward) = &self.feed_forward {
-            let signals = feed_forward.clone().signals(&state.graph);
-            engine::add_feed_forward(&mut state, signals);
-        }
-        if let Some(scenario) = joined {
-            engine::add_scenario(&mut state, scenario, resolved.period.start);
-        }
-        let control = resolved.control;
-        Ok(run::start(Parts {
-            state,
-            method: resolved.method.name(),
-            plan: resolved.plan,
-            control: (control.name(), control.build()),
-            control_facts: control.facts(&()),
-            period: resolved.period,
-            interrupt: options.interrupt.clone(),
-            waits_at_stop_time: options.waits_at_stop_time,
-            open_end: options.open_end,
-            notes: problems
-                .into_iter()
-                .map(|problem| problem.message)
-                .chain(noted)
-                .chain(ties)
-                .collect(),
-        })?)
     }
 
     /// Finds all problems that need no run to find, as [`start`](Self::start) would report them.
@@ -112,6 +56,63 @@ impl System {
         let _ = resolved(self, &mut problems);
         problems
     }
+}
+
+/// Whether all its units can be made once more, and do nothing but compute.
+fn can_start_again(system: &System) -> bool {
+    let mut parts = system.parts.iter().zip(&system.file.components);
+    parts.all(|(part, component)| match part {
+        UnitSource::Fmu(..) => true,
+        UnitSource::InProcess(_) => component.block.is_some(),
+    })
+}
+
+/// As [`System::start_with`], without a look at what the units change of the process.
+fn start_once(
+    system: &System,
+    options: &RunOptions,
+    maker: &mut dyn UnitMaker,
+) -> Result<Run, StartError> {
+    let mut problems = system.warnings.clone();
+    let resolved = resolved(system, &mut problems);
+    let failed = problems.iter().any(Problem::is_error);
+    let Some(resolved) = resolved.filter(|_| !failed) else {
+        return Err(StartError::Invalid(system.file.problems(problems)));
+    };
+    let joined = joined_scenario(system, &resolved.graph)?;
+    let (members, mut ties) = members(&system.file, &system.parts, &resolved, options, maker)?;
+    let dispatch = Dispatch::new(options.threads.min(members.len()), &options.step_clock);
+    ties.extend(maker.notes());
+    let mut state = SystemState::new(Arc::new(resolved.graph), members, dispatch);
+    interface_order::set_up(&mut state);
+    engine::set_up(&mut state, &resolved.plan);
+    state.signals.accepts_non_finite = options.accept_not_finite;
+    let noted = system.feed_forward.as_ref().map(FeedForward::note);
+    if let Some(feed_forward) = &system.feed_forward {
+        let signals = feed_forward.clone().signals(&state.graph);
+        engine::add_feed_forward(&mut state, signals);
+    }
+    if let Some(scenario) = joined {
+        engine::add_scenario(&mut state, scenario, resolved.period.start);
+    }
+    let control = resolved.control;
+    Ok(run::start(Parts {
+        state,
+        method: resolved.method.name(),
+        plan: resolved.plan,
+        control: (control.name(), control.build()),
+        control_facts: control.facts(&()),
+        period: resolved.period,
+        interrupt: options.interrupt.clone(),
+        waits_at_stop_time: options.waits_at_stop_time,
+        open_end: options.open_end,
+        notes: problems
+            .into_iter()
+            .map(|problem| problem.message)
+            .chain(noted)
+            .chain(ties)
+            .collect(),
+    })?)
 }
 
 /// Makes the units, in the order of the graph; also notes about what those in this process share.

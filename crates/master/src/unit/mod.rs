@@ -4,6 +4,7 @@ mod closure_unit;
 mod fmu_unit;
 mod linear_unit;
 mod physical_unit;
+mod process_ties;
 mod unit_maker;
 mod unit_wrapper;
 
@@ -18,6 +19,7 @@ pub(crate) use fmu_unit::describe;
 pub use linear_unit::{LinearUnit, ShapeError};
 pub use physical_unit::PhysicalUnit;
 pub(crate) use physical_unit::{Conversion, Quantity};
+pub use process_ties::{ProcessChange, ProcessTies};
 pub use unit_maker::{InProcess, Made, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
 
@@ -308,28 +310,6 @@ pub enum StepOutcome {
     Done,
     /// The unit ends the simulation at this time, s, on its own wish (C-39).
     Terminated(f64),
-}
-
-/// What ties a unit to its thread, and what it has changed of its process.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProcessTies {
-    /// It has to be called by the thread that made it.
-    pub keeps_thread: bool,
-    /// What calls have changed, such as the locale.
-    pub changes: Vec<ProcessChange>,
-}
-
-/// A change of the process by a call of a unit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessChange {
-    /// The call.
-    pub call: &'static str,
-    /// In words, such as `the locale (C → de_DE.UTF-8)`.
-    pub what: String,
-    /// Whether results may depend on it.
-    pub reaches_results: bool,
-    /// Whether it was put back.
-    pub is_put_back: bool,
 }
 
 /// The state of a unit at a communication point, as the unit keeps it.
