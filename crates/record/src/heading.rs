@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(feature = "parquet")]
 use crate::sink::{Column, ColumnType};
 
 /// Units of time, with the factor and the divisor that make seconds of them: a division by a thousand is exact where a
