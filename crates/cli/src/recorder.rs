@@ -247,16 +247,14 @@ pub(crate) fn recorder(
 
 /// A note on columns that keep the name of their component.
 pub(crate) fn named_in_full(recorder: &Recorder) -> Option<String> {
-    let [first, rest @ ..] = recorder.named_in_full() else {
-        return None;
-    };
-    let others = match rest.len() {
-        0 => String::new(),
-        count => format!(" and {count} more"),
+    let what = match recorder.named_in_full() {
+        [] => return None,
+        [only] => format!("the column `{only}` is"),
+        [first, second] => format!("the columns `{first}` and `{second}` are"),
+        [first, rest @ ..] => format!("the columns `{first}` and {} more are", rest.len()),
     };
     Some(format!(
-        "the column `{first}`{others} has its component in its name: without it, it would be called like the time or an \
-         error bar"
+        "{what} recorded with the name of the component: the bare name is that of a column of gyrator, such as `time`"
     ))
 }
 

@@ -397,7 +397,6 @@ impl Session<'_> {
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
         let recorder = recorder.transpose()?;
-        let renamed = recorder.as_ref().and_then(named_in_full);
         let mut parameters = Vec::new();
         for (shown, name) in recorder.as_ref().map_or(&[][..], Recorder::parameters) {
             parameters.push((shown.clone(), run.read(name)?));
@@ -405,13 +404,13 @@ impl Session<'_> {
         Ok(Running {
             run,
             file,
+            renamed: recorder.as_ref().and_then(named_in_full),
             recorder,
             assessing: None,
             drawing: None,
             judging,
             saving,
             resumed,
-            renamed,
             parameters,
             inputs,
             drawn: None,

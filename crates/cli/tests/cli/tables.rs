@@ -238,7 +238,7 @@ fn no_two_columns_have_one_name() {
     let header = |name: &str| bench.rows(name).0.join(",");
     let simulate = "simulate clash.fmu -e 0.1 --step-size 0.01";
     let outcome = run(&format!("{simulate} -o out.csv --summary out.json"), 0);
-    let note = "the column `clash.time` and 1 more has its component in its name";
+    let note = "the columns `clash.time` and `clash.error.time` are recorded with the name of the component";
     assert!(
         outcome.stderr.contains(note) || outcome.stdout.contains(note),
         "{}",
