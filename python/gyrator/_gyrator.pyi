@@ -233,6 +233,9 @@ class System:
     def stop_time(self, seconds: float | None) -> None:
         """Sets the stop time, s; ``None`` is a run without an end."""
 
+    def tolerance(self, relative: float | None) -> None:
+        """Gives all FMUs this relative tolerance, or none with ``None``; unless it is set, each gets the one that it recommends."""
+
     def method(self, name: str, **settings: _Value) -> None:
         """Chooses the method, with its settings; "auto" by default, as in files."""
 

@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, Literal, TypedDict, TypeVar, cast
 
 from ._assertions import Checks
 
@@ -52,7 +52,7 @@ class SimulateOptions(_Shared, total=False):
     stop_time: float | None
     duration: float | None
     step_size: float | None
-    tolerance: float | None
+    tolerance: float | Literal["none"] | None
     start_value: Mapping[str, Value] | None
     input_file: StrPath | None
     step_halvings: int | None
@@ -96,6 +96,8 @@ class StudyOptions(_Shared, _OfSystems, total=False):
 
     shard: str | None
     dry_run: bool
+    memory_limit: int | None
+    keep_run_directories: bool
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])

@@ -181,7 +181,7 @@ impl Run {
         }
         // As the library's `Run::run_until`, which shows no signals to Python.
         self.advance(py, |run| {
-            run.time() < time - 1e-9 * run.graph().macro_step()
+            run.time() < (time - 1e-9 * run.graph().macro_step()).next_down()
         })?;
         Ok(!self.lock(py)?.has_ended())
     }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::learning::FeedForwardError;
 use gyrator::real_time::RealTime;
-use gyrator::system::{ComponentSettings, ConnectionSettings};
+use gyrator::system::{ComponentSettings, ConnectionSettings, set_tolerance};
 use gyrator::system_file::toml_file::read_scenario;
-use gyrator::system_file::{NumberConversion, Scenario};
+use gyrator::system_file::{NumberConversion, Scenario, Tolerance};
 use gyrator::{Recorder, RunOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -365,6 +365,13 @@ impl System {
     /// Sets the stop time, s; `None` is a run without an end.
     fn stop_time(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         self.lock(py)?.stop_time(seconds);
+        Ok(())
+    }
+
+    /// Gives all FMUs this relative tolerance, or none; unless it is set, each gets the one that it recommends.
+    fn tolerance(&self, py: Python<'_>, relative: Option<f64>) -> PyResult<()> {
+        let tolerance = relative.map_or(Tolerance::Off, Tolerance::Relative);
+        set_tolerance(&mut self.lock(py)?, tolerance);
         Ok(())
     }
 

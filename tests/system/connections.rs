@@ -1,6 +1,7 @@
 //! Conversion of units and types on connections.
 
 use fmu_models::AllTypes;
+use gyrator::system::drafted_plan;
 use gyrator::unit::{PhysicalUnit, UnitDescription, UnitWrapper};
 use gyrator::{ClosureUnit, LinearUnit, RunError, RunOptions, System, Unit, Value};
 use gyrator_system::NumberConversion;
@@ -153,24 +154,154 @@ fn types_that_lose_nothing_convert_by_themselves_also_at_the_start() {
     }
 }
 
-#[test]
-fn a_slow_receiver_gets_the_values_of_its_start() {
-    let mut system = echoes(&["a"]);
-    system.method("gauss-seidel");
-    let mut seen = Vec::new();
-    let sink = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |call| {
+/// The output of a unit that repeats an integer of a source whose value is the number of the macro-step; their communication steps, s.
+fn seen_between(method: &str, [source, sink]: [f64; 2]) -> Vec<f64> {
+    let mut system = echoes(&[]);
+    system.method(method);
+    system
+        .add("a", ModelUnit::<AllTypes>::new())
+        .step_size(source);
+    let repeater = ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], |call| {
         call.outputs[0] = call.inputs[0];
     });
-    system.add("z", sink).step_size(1.0);
+    system.add("z", repeater).step_size(sink);
     system.connect("a.integer_out", "z.u");
     let mut run = system.start(&RunOptions::default()).unwrap();
-    for step in 0..6 {
+    let step = |step: i32| {
         run.write("a.integer_in", &Value::Integer(step)).unwrap();
         run.step().unwrap();
-        seen.push(run.read_real("z.y").unwrap());
+        run.read_real("z.y").unwrap()
+    };
+    (1..=6).map(step).collect()
+}
+
+#[test]
+fn a_slow_receiver_gets_the_values_of_its_start_or_end() {
+    // z steps by 1 s from t = 0, 1 and 2 s: with the integers published there, or at the end of its step.
+    let rates = [0.5, 1.0];
+    assert_eq!(
+        seen_between("jacobi", rates),
+        [0.0, 0.0, 0.0, 2.0, 2.0, 4.0]
+    );
+    for method in ["gauss-seidel", "mean-force"] {
+        let seen = seen_between(method, rates);
+        assert_eq!(seen, [0.0, 2.0, 2.0, 4.0, 4.0, 6.0], "{method}");
     }
-    // z steps by 1 s from t = 0, 1 and 2 s, with the integers published there: 0, 1 and 3.
-    assert_eq!(seen, [0.0, 0.0, 0.0, 1.0, 1.0, 3.0]);
+}
+
+#[test]
+fn a_fast_receiver_gets_the_value_of_a_slow_source_when_its_step_ends() {
+    // a steps from t = 0, 1 and 2 s with 1, 3 and 5, and publishes them at 1, 2 and 3 s.
+    let rates = [1.0, 0.5];
+    assert_eq!(
+        seen_between("jacobi", rates),
+        [0.0, 0.0, 1.0, 1.0, 3.0, 3.0]
+    );
+    assert_eq!(
+        seen_between("gauss-seidel", rates),
+        [0.0, 1.0, 1.0, 3.0, 3.0, 5.0]
+    );
+}
+
+/// All types that a source has, changed before each step; the values of the sink after it.
+fn sink_follows(method: &str, source: &str, sink: &str, delay: i32) {
+    let mut system = echoes(&[source, sink]);
+    system.method(method);
+    for kind in ["integer", "boolean", "string", "colour"] {
+        let (from, to) = (format!("{source}.{kind}_out"), format!("{sink}.{kind}_in"));
+        system.connect(&from, &to);
+    }
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    let values = |step: i32| {
+        [
+            ("integer", Value::Integer(step)),
+            ("boolean", Value::Boolean(step % 2 == 0)),
+            ("string", Value::String(format!("step {step}"))),
+            ("colour", Value::Integer(1 + step % 3)),
+        ]
+    };
+    for step in 0..8 {
+        for (kind, value) in values(step) {
+            run.write(&format!("{source}.{kind}_in"), &value).unwrap();
+        }
+        run.step().unwrap();
+        if step >= delay {
+            for (kind, expected) in values(step - delay) {
+                let found = run.read(&format!("{sink}.{kind}_out")).unwrap();
+                assert_eq!(found, expected, "{method}: {source} to {sink} at {step}");
+            }
+        }
+    }
+}
+
+#[test]
+fn values_of_every_type_follow_the_order_of_the_method() {
+    for (source, sink) in [("a", "b"), ("b", "a")] {
+        sink_follows("jacobi", source, sink, 1);
+        for method in ["gauss-seidel", "mean-force", "iterative", "linear-implicit"] {
+            sink_follows(method, source, sink, 0);
+        }
+    }
+}
+
+#[test]
+fn the_plan_says_which_values_are_those_of_the_end_of_the_step() {
+    let mut system = echoes(&["a", "b"]);
+    system.connect("a.string_out", "b.string_in");
+    for (method, is_led) in [("jacobi", false), ("gauss-seidel", true)] {
+        system.method(method);
+        let plan = drafted_plan(&system).unwrap();
+        let mut given = plan.operations.iter();
+        let given = given
+            .rfind(|line| line.operation == "give signals")
+            .unwrap();
+        let led = given.text.contains("; a.string_out of the end of the step");
+        assert_eq!(led, is_led, "{method}: {}", given.text);
+    }
+}
+
+#[test]
+fn chains_between_types_pass_in_one_step_of_a_serial_method() {
+    for (method, delay) in [("jacobi", 3), ("gauss-seidel", 0)] {
+        let mut system = echoes(&["d", "c", "b", "a"]);
+        system.method(method).extrapolation("hold");
+        system.connect("d.integer_out", "c.real_in");
+        system
+            .connect("c.real_out", "b.integer_in")
+            .convert(NumberConversion::Round);
+        system.connect("b.integer_out", "a.real_in");
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        for step in 0..8 {
+            run.write("d.integer_in", &Value::Integer(step)).unwrap();
+            run.step().unwrap();
+            let expected = f64::from((step - delay).max(0));
+            assert_eq!(run.read_real("a.real_out").unwrap(), expected, "{method}");
+        }
+    }
+}
+
+/// The value of a slow source that has stepped early is part of the state between its communication points.
+#[test]
+fn values_ahead_of_their_time_are_saved() {
+    let mut system = echoes(&[]);
+    system.method("gauss-seidel");
+    system.add("a", ModelUnit::<AllTypes>::new()).step_size(1.0);
+    system.add("z", ModelUnit::<AllTypes>::new());
+    system.connect("a.integer_out", "z.integer_in");
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.write("a.integer_in", &Value::Integer(7)).unwrap();
+    run.step().unwrap();
+    let saved = run.save().unwrap();
+    for _ in 0..3 {
+        assert_eq!(run.read("z.integer_out").unwrap(), Value::Integer(0));
+        run.step().unwrap();
+        assert_eq!(run.read("z.integer_out").unwrap(), Value::Integer(7));
+        run.write("a.integer_in", &Value::Integer(9)).unwrap();
+        run.step().unwrap();
+        run.step().unwrap();
+        assert_eq!(run.read("z.integer_out").unwrap(), Value::Integer(9));
+        run.restore(&saved).unwrap();
+    }
 }
 
 #[test]

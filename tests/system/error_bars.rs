@@ -30,6 +30,7 @@ pub(super) fn result(system: &RandomSystem, names: &[String], factor: f64) -> Ta
 fn table(time: Vec<f64>, names: &[String], columns: Vec<Vec<f64>>) -> Table {
     let series = names.iter().zip(columns).map(|(name, column)| Series {
         name: name.clone(),
+        unit: None,
         values: Values::Numbers(column),
     });
     Table {

@@ -1,7 +1,16 @@
 //! The first communication point: start values, propagation of outputs, algebraic loops.
 
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
 use fmu_models::{AllTypes, OscillatorForce, OscillatorMotion};
-use gyrator::{LinearUnit, Run, RunError, RunOptions, StartError, System, Value};
+use gyrator::observer::{ObserverError, StopRequest, Watch};
+use gyrator::system::set_tolerance;
+use gyrator::unit::{Handle, Period, UnitDescription, UnitResult, UnitWrapper};
+use gyrator::{
+    LinearUnit, Observer, Run, RunError, RunOptions, StartError, System, Unit, Value, View,
+};
+use gyrator_system::{NumberConversion, Tolerance};
 use gyrator_testkit::{ModelUnit, fmu};
 
 /// y = gain·u + offset at once.
@@ -137,6 +146,181 @@ fn outputs_of_every_type_pass_at_the_start_and_in_the_run() {
     run.step().unwrap();
     run.step().unwrap();
     expect(&mut run, 9, "bac");
+}
+
+/// A unit whose outputs change when Initialization Mode ends, as those of models do that handle events there: numbers grow
+/// by one, Booleans turn around, texts get a mark.
+struct Settling(ModelUnit<AllTypes>, bool);
+
+impl UnitWrapper for Settling {
+    fn inner(&self) -> &dyn Unit {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.0
+    }
+
+    fn exit_initialization_mode(&mut self) -> UnitResult {
+        self.1 = true;
+        self.0.exit_initialization_mode()
+    }
+
+    fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
+        self.0.get_reals(handles, values)?;
+        values
+            .iter_mut()
+            .for_each(|value| *value += f64::from(self.1));
+        Ok(())
+    }
+
+    fn get_value(&mut self, handle: Handle, value: &mut Value) -> UnitResult {
+        self.0.get_value(handle, value)?;
+        match value {
+            _ if !self.1 => {}
+            Value::Real(value) => *value += 1.0,
+            Value::Integer(value) => *value += 1,
+            Value::Boolean(value) => *value = !*value,
+            Value::String(value) => value.push('!'),
+        }
+        Ok(())
+    }
+}
+
+fn settling() -> System {
+    let mut system = System::new(0.1);
+    system.add("first", Settling(ModelUnit::new(), false));
+    system.add("second", ModelUnit::<AllTypes>::new());
+    system
+}
+
+/// The values that `component` has and repeats: Real, Integer, Boolean, String, Enumeration.
+fn outputs(run: &mut Run, component: &str) -> [Value; 5] {
+    let names = ["real", "integer", "boolean", "string", "colour"];
+    names.map(|name| run.read(&format!("{component}.{name}_out")).unwrap())
+}
+
+#[test]
+fn outputs_of_every_type_are_read_when_initialization_mode_has_ended() {
+    let mut system = settling();
+    for name in ["real", "integer", "boolean", "string", "colour"] {
+        system.connect(&format!("first.{name}_out"), &format!("second.{name}_in"));
+    }
+    let settled = [
+        Value::Real(1.0),
+        Value::Integer(1),
+        Value::Boolean(true),
+        Value::String("!".into()),
+        Value::Integer(2),
+    ];
+    let mut run = start(system);
+    assert_eq!(outputs(&mut run, "first"), settled);
+    run.step().unwrap();
+    assert_eq!(outputs(&mut run, "second"), settled);
+}
+
+#[test]
+fn connections_between_types_pass_what_outputs_are_after_initialization_mode() {
+    for (from, to, expected) in [
+        ("boolean_out", "real", Value::Real(1.0)),
+        ("real_out", "integer", Value::Integer(1)),
+        ("integer_out", "boolean", Value::Boolean(true)),
+    ] {
+        let mut system = settling();
+        let connection = system.connect(&format!("first.{from}"), &format!("second.{to}_in"));
+        if from == "real_out" {
+            connection.convert(NumberConversion::Round);
+        }
+        let mut run = start(system);
+        run.step().unwrap();
+        let found = run.read(&format!("second.{to}_out")).unwrap();
+        assert_eq!(found, expected, "{from}");
+    }
+}
+
+#[test]
+fn watched_inputs_have_the_values_after_initialization_mode_in_the_first_row() {
+    struct First(Arc<Mutex<Vec<Value>>>);
+
+    impl Observer for First {
+        fn watches(&mut self, _: &View<'_>) -> Result<Vec<Watch>, ObserverError> {
+            Ok(vec![Watch::each("second.integer_in")])
+        }
+
+        fn begin(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+            let values = view.watched.iter().map(|variable| variable.value.clone());
+            self.0.lock().unwrap().extend(values);
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn step(&mut self, _: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+            Ok(ControlFlow::Continue(()))
+        }
+    }
+
+    let mut system = settling();
+    system.connect("first.integer_out", "second.integer_in");
+    let seen = Arc::<Mutex<Vec<Value>>>::default();
+    start(system).observe(First(Arc::clone(&seen))).unwrap();
+    assert_eq!(*seen.lock().unwrap(), [Value::Integer(1)]);
+}
+
+/// A unit that recommends a tolerance, and keeps the one that it is given.
+struct Tolerant {
+    unit: LinearUnit,
+    description: UnitDescription,
+    given: Arc<Mutex<Option<f64>>>,
+}
+
+impl UnitWrapper for Tolerant {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
+    }
+
+    fn description(&self) -> &UnitDescription {
+        &self.description
+    }
+
+    fn setup_experiment(&mut self, period: &Period) -> UnitResult {
+        *self.given.lock().unwrap() = period.tolerance;
+        self.unit.setup_experiment(period)
+    }
+}
+
+#[test]
+fn c37_units_get_the_tolerance_of_the_experiment_or_their_own() {
+    let own = [Some(1e-3), None, Some(1e-7)];
+    for (of_experiment, expected) in [
+        (None, own),
+        (Some(Tolerance::Relative(1e-5)), [Some(1e-5); 3]),
+        (Some(Tolerance::Off), [None; 3]),
+    ] {
+        let mut system = System::new(0.1);
+        if let Some(tolerance) = of_experiment {
+            set_tolerance(&mut system, tolerance);
+        }
+        let given = [(); 3].map(|()| Arc::<Mutex<Option<f64>>>::default());
+        for ((name, own), given) in ["a", "b", "c"].iter().zip(own).zip(&given) {
+            let unit = gain(1.0, 0.0);
+            let mut description = unit.description().clone();
+            description.default_tolerance = own;
+            let given = Arc::clone(given);
+            system.add(
+                name,
+                Tolerant {
+                    unit,
+                    description,
+                    given,
+                },
+            );
+        }
+        drop(start(system));
+        assert_eq!(given.map(|given| *given.lock().unwrap()), expected);
+    }
 }
 
 /// Without propagation a component keeps the start values of its inputs.

@@ -126,6 +126,46 @@ fn values(instance: &mut Instance, references: &[u32]) -> Vec<f64> {
     values
 }
 
+/// Seconds since 1970 have a resolution of 0.24 µs, so that the difference of two of them misses a multiple of the
+/// macro-step by more than a part in a million.
+#[test]
+fn steps_between_late_times_are_multiples_of_the_macro_step() {
+    let file = oscillators("off", 1e-3);
+    let (path, _folder) = packed(&file, "pair", PackOptions::default());
+    let course = |start: f64, stop: Option<f64>| {
+        let (mut instance, references) = instance(&path);
+        instance.setup_experiment(None, start, stop).unwrap();
+        instance.enter_initialization_mode().unwrap();
+        instance.exit_initialization_mode().unwrap();
+        let point = |k: i32| start + f64::from(k) * 0.01;
+        for k in 0..100 {
+            let step = point(k + 1) - point(k);
+            instance.do_step(point(k), step, false).unwrap();
+        }
+        values(&mut instance, &references)
+    };
+    // The oscillators do not depend on the time: all have made 1000 macro-steps.
+    let expected = course(0.0, None);
+    for start in [1e6, 1.7e9, -1.7e9] {
+        assert_eq!(course(start, None), expected, "{start}");
+        assert_eq!(course(start, Some(start + 1.0)), expected, "{start}");
+    }
+}
+
+#[test]
+fn a_late_step_that_is_no_multiple_of_the_macro_step_is_discarded() {
+    let (path, _folder) = packed(&oscillators("off", 1e-3), "pair", PackOptions::default());
+    let (mut instance, _) = instance(&path);
+    instance.setup_experiment(None, 1.7e9, None).unwrap();
+    instance.enter_initialization_mode().unwrap();
+    instance.exit_initialization_mode().unwrap();
+    let outcome = instance.do_step(1.7e9, 0.0105, false).unwrap();
+    assert!(
+        matches!(outcome, StepOutcome::Discarded { .. }),
+        "{outcome:?}"
+    );
+}
+
 #[test]
 fn states_are_saved_and_restored_also_at_the_stop_time_and_across_a_reset() {
     let (path, _folder) = packed(

@@ -69,7 +69,7 @@ fn c28_what_is_written_within_a_communication_step_waits_for_the_next_one() {
 }
 
 #[test]
-fn values_that_are_not_real_are_those_at_the_start_of_the_communication_step() {
+fn values_that_are_not_real_are_those_at_the_start_of_the_communication_step_or_at_its_end() {
     for method in methods() {
         let (mut run, _) = start(method, "stale");
         let mut seen = Vec::new();
@@ -85,8 +85,12 @@ fn values_that_are_not_real_are_those_at_the_start_of_the_communication_step() {
                 assert_eq!(read, *published, "{method}: published early");
             }
         }
-        // `fast` has published the integer of the macro-step before.
-        let expected = [0, 3, 7, 11].map(Value::Integer);
-        assert_eq!(seen, expected, "{method}");
+        let expected = match method {
+            // `fast` has published the integer of the macro-step before.
+            "jacobi" => [0, 3, 7, 11],
+            // `fast` has made the macro-step with which the communication step ends.
+            _ => [3, 7, 11, 15],
+        };
+        assert_eq!(seen, expected.map(Value::Integer), "{method}");
     }
 }

@@ -358,6 +358,7 @@ mod tests {
             time,
             series: vec![Series {
                 name: "a.x".to_owned(),
+                unit: None,
                 values: Values::Numbers(values),
             }],
         }

@@ -109,6 +109,9 @@ impl<'a> Assembly<'a> {
         if !divides_evenly && !self.roles.is_foreign(std::slice::from_ref(role)) {
             component.set_start_value("step_size", Value::Real(place.inner_step));
         }
+        if self.roles.is_isolated(role) {
+            component.isolate = Some(Spanned::unplaced(true));
+        }
         self.role_of.insert(name.to_owned(), role);
         Ok(())
     }

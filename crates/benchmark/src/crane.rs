@@ -158,7 +158,7 @@ pub(crate) fn run(
     configuration: &Configuration,
 ) -> Result<Course, MeasureError> {
     let (file, names) = system(roles, steps, configuration)?;
-    let recording = Recording::of(file)?;
+    let recording = Recording::of(roles, file)?;
     let states = recording.rows(&names)?;
     Ok(Course { recording, states })
 }
@@ -172,10 +172,10 @@ pub(crate) fn converged(roles: &RoleAssignment, steps: Steps) -> Result<Course, 
     };
     let options = RunOptions::default();
     let describe = || System::from_file(file.clone());
-    let learned = learning.learn(&options, describe, &mut ())?;
+    let learned = learning.learn(&options, describe, &mut &*roles)?;
     let mut system = System::from_file(file.clone())?;
     system.feed_forward(learned.feed_forward);
-    let recording = Recording::of_run(system.start(&options)?)?;
+    let recording = Recording::of_run(roles.start(&system, &options)?)?;
     let states = recording.rows(&names)?;
     Ok(Course { recording, states })
 }

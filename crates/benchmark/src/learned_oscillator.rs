@@ -7,6 +7,7 @@
 //! course between points remains.
 
 use gyrator::learning::{Base, Learned, Learning, LearningObserver, LearningOutcome};
+use gyrator::unit::UnitMaker;
 use gyrator::{Run, RunError, RunOptions, System};
 use gyrator_system::SystemFile;
 
@@ -87,12 +88,15 @@ pub(crate) struct LearningRun {
 }
 
 /// Keeps the courses of all runs.
-#[derive(Default)]
-struct Courses(Vec<Recorder>);
+struct Courses<'a>(&'a RoleAssignment, Vec<Recorder>);
 
-impl LearningObserver for Courses {
+impl LearningObserver for Courses<'_> {
+    fn maker(&mut self) -> Box<dyn UnitMaker> {
+        self.0.maker()
+    }
+
     fn begin(&mut self, _: u32, run: &mut Run) -> Result<(), RunError> {
-        self.0.push(Recorder::watch(run)?);
+        self.1.push(Recorder::watch(run)?);
         Ok(())
     }
 }
@@ -104,9 +108,9 @@ pub(crate) fn learn(
     learning: &Learning,
 ) -> Result<LearningRun, MeasureError> {
     let (file, names) = oscillators.system(roles, &STALE)?;
-    let mut courses = Courses::default();
+    let mut courses = Courses(roles, Vec::new());
     let learned = learn_file(file, learning, &mut courses)?;
-    let states = courses.0.iter().map(|course| course.rows_of(&names));
+    let states = courses.1.iter().map(|course| course.rows_of(&names));
     Ok(LearningRun {
         learned,
         states: states.collect::<Result<_, _>>()?,
@@ -223,7 +227,7 @@ fn measure_crane(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), 
         gain_halvings: 0,
         ..Learning::default()
     };
-    let learned = learn_file(file.clone(), &published, &mut ())?;
+    let learned = learn_file(file.clone(), &published, &mut &*roles)?;
     let best = &learned.iterations[learned.best];
     progress.add(
         "gain 1",
@@ -237,7 +241,7 @@ fn measure_crane(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), 
         base: Base::Fresh,
         ..Learning::default()
     };
-    let learned = learn_file(file, &fresh, &mut ())?;
+    let learned = learn_file(file, &fresh, &mut &*roles)?;
     let last = learned.iterations.len() as f64 - 1.0;
     progress.add(
         "gain 1, from fresh",

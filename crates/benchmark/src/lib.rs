@@ -48,6 +48,15 @@ pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
 pub use role::{Role, RoleAssignment, RoleError, RoleVariable, Substitute, folder_of_fmus};
 pub use row::{Bar, BenchmarkRow, Figure};
 
+/// Measures so many cases at the same time, and no longer one for each core. For the whole process, before the first case.
+///
+/// # Errors
+/// There can be no such threads, in words.
+pub fn use_threads(number: std::num::NonZeroUsize) -> Result<(), String> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(number.get());
+    pool.build_global().map_err(|error| error.to_string())
+}
+
 /// All benchmarks. To add one: a file that makes a [`Benchmark`], and a word here.
 pub static BENCHMARKS: &[Benchmark] = &[
     double_oscillator::BENCHMARK,

@@ -165,7 +165,7 @@ impl Oscillators {
         configuration: &Configuration,
     ) -> Result<Course, MeasureError> {
         let (file, names) = self.system(roles, configuration)?;
-        let recording = Recording::of(file)?;
+        let recording = Recording::of(roles, file)?;
         let states = recording.rows(&names)?;
         Ok(Course { recording, states })
     }

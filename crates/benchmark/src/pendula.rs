@@ -159,7 +159,7 @@ fn measure(
     let mut excess = f64::NAN;
     for configuration in [STALE, CORRECTED, CORRECTED_WITHOUT, COMPENSATED, FRESH] {
         let (file, names) = system(roles, &pendula, &configuration, H)?;
-        let recording = Recording::of(file)?;
+        let recording = Recording::of(roles, file)?;
         let measured = metrics(&pendula, &recording.rows(&names)?, &exact, H);
         progress.add(configuration.name, metric_rows(measured));
         if configuration == STALE {
@@ -182,7 +182,7 @@ fn measure(
     if progress.is_foreign() {
         let step = H / REFINEMENT;
         let (file, names) = system(roles, &pendula, &REFINED, step)?;
-        let states = Recording::of(file)?.rows(&names)?;
+        let states = Recording::of(roles, file)?.rows(&names)?;
         let measured = metrics(&pendula, &states, &pendula.states_at(&times(step))?, step);
         progress.add(REFINED.name, metric_rows(measured));
     }

@@ -235,7 +235,7 @@ impl Cut {
         coupling: &Coupling,
     ) -> Result<CarOutcome, MeasureError> {
         let (file, names) = self.system(roles, coupling)?;
-        let recording = Recording::of(file)?;
+        let recording = Recording::of(roles, file)?;
         let rows = recording.rows(&names)?;
         let points: Vec<_> = recording
             .times

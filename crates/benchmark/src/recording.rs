@@ -8,6 +8,7 @@ use gyrator::{Observer, Report, Run, RunError, RunOptions, System, View};
 use gyrator_system::SystemFile;
 
 use crate::benchmark::MeasureError;
+use crate::role::RoleAssignment;
 
 /// The course of a bond's powers and energies.
 #[derive(Debug, Clone, Default)]
@@ -111,9 +112,9 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Runs a system to its end.
-    pub(crate) fn of(file: SystemFile) -> Result<Self, MeasureError> {
+    pub(crate) fn of(roles: &RoleAssignment, file: SystemFile) -> Result<Self, MeasureError> {
         let system = System::from_file(file)?;
-        Self::of_run(system.start(&RunOptions::default())?)
+        Self::of_run(roles.start(&system, &RunOptions::default())?)
     }
 
     /// Makes the whole run.

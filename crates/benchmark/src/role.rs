@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use gyrator::learning::LearningObserver;
+use gyrator::unit::{InProcess, UnitMaker};
+use gyrator::{Run, RunOptions, StartError, System};
 use gyrator_fmu::Fmu;
 
 /// A part in a benchmark, played by one of our FMUs unless another one is put in its place.
@@ -93,6 +97,25 @@ impl std::str::FromStr for Substitute {
 pub struct RoleAssignment {
     folder: PathBuf,
     substitutes: BTreeMap<String, OpenedSubstitute>,
+    units: Units,
+    /// Roles whose FMUs have a process of their own; all where it is empty.
+    isolated: Option<Vec<String>>,
+}
+
+/// Makes the units of FMUs, for each run anew.
+#[derive(Clone)]
+struct Units(Arc<dyn Fn() -> Box<dyn UnitMaker> + Send + Sync>);
+
+impl Default for Units {
+    fn default() -> Self {
+        Self(Arc::new(|| Box::new(InProcess)))
+    }
+}
+
+impl std::fmt::Debug for Units {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Units")
+    }
 }
 
 /// A substitute, and the variables that it has.
@@ -150,8 +173,39 @@ impl RoleAssignment {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
-            substitutes: BTreeMap::new(),
+            ..Self::default()
         }
+    }
+
+    /// Makes the units of FMUs by what `units` gives for each run; in this process by default.
+    #[must_use]
+    pub fn units(mut self, units: impl Fn() -> Box<dyn UnitMaker> + Send + Sync + 'static) -> Self {
+        self.units = Units(Arc::new(units));
+        self
+    }
+
+    /// Asks for processes of their own for the FMUs in these roles, or in all where none is named; [`units`](Self::units) has
+    /// to make them.
+    #[must_use]
+    pub fn isolate(mut self, roles: Option<Vec<String>>) -> Self {
+        self.isolated = roles;
+        self
+    }
+
+    /// Whether the FMU in `role` is to have a process of its own.
+    pub(crate) fn is_isolated(&self, role: &Role) -> bool {
+        let isolated = self.isolated.as_ref();
+        isolated.is_some_and(|roles| roles.is_empty() || roles.iter().any(|name| name == role.name))
+    }
+
+    /// Makes the units of a run.
+    pub(crate) fn maker(&self) -> Box<dyn UnitMaker> {
+        (self.units.0)()
+    }
+
+    /// Starts a system of the FMUs in the roles.
+    pub(crate) fn start(&self, system: &System, options: &RunOptions) -> Result<Run, StartError> {
+        system.start_with(options, &mut *self.maker())
     }
 
     /// Puts a substitute into `role`, where it replaces an earlier one.
@@ -241,6 +295,13 @@ impl RoleAssignment {
                 lacking.join(", ")
             )
         })
+    }
+}
+
+/// Makes the units, and watches nothing.
+impl LearningObserver for &RoleAssignment {
+    fn maker(&mut self) -> Box<dyn UnitMaker> {
+        RoleAssignment::maker(self)
     }
 }
 

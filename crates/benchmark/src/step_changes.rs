@@ -139,7 +139,7 @@ fn measure_car(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), Me
             ..PLAIN
         };
         let (file, _) = LIN2.system(roles, &coupling)?;
-        let mut run = System::from_file(file)?.start(&RunOptions::default())?;
+        let mut run = roles.start(&System::from_file(file)?, &RunOptions::default())?;
         let (mut drift, mut height) = (0.0_f64, 0.0);
         let mut last = (run.time(), run.read_real("s1.v_c")?);
         while !run.has_ended() {

@@ -392,6 +392,11 @@ gyrator_code gyrator_system_start_time(gyrator_system *system, double seconds);
 gyrator_code gyrator_system_stop_time(gyrator_system *system, double seconds);
 
 /**
+ * Gives all FMUs this relative tolerance, or none if it is 0; unless it is set, each gets the one that it recommends.
+ */
+gyrator_code gyrator_system_tolerance(gyrator_system *system, double relative);
+
+/**
  * Adds an FMU.
  */
 gyrator_code gyrator_system_add_fmu(gyrator_system *system, gyrator_text name, gyrator_text path);

@@ -4,7 +4,8 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use gyrator::system::ComponentSettings;
+use gyrator::system::{ComponentSettings, set_tolerance};
+use gyrator::system_file::Tolerance;
 use gyrator::{RunOptions, System, Value, Word};
 
 use crate::arguments::{Text, array, give, object, take_back, there};
@@ -87,6 +88,22 @@ pub extern "C" fn gyrator_system_stop_time(
 ) -> GyratorCode {
     guard(|| {
         lock(system)?.stop_time(seconds);
+        Ok(())
+    })
+}
+
+/// Gives all FMUs this relative tolerance, or none if it is 0; unless it is set, each gets the one that it recommends.
+#[unsafe(no_mangle)]
+pub extern "C" fn gyrator_system_tolerance(
+    system: *mut GyratorSystem,
+    relative: f64,
+) -> GyratorCode {
+    guard(|| {
+        let tolerance = match relative {
+            0.0 => Tolerance::Off,
+            relative => Tolerance::Relative(relative),
+        };
+        set_tolerance(&mut lock(system)?, tolerance);
         Ok(())
     })
 }

@@ -60,6 +60,9 @@ int main(int count, char **arguments) {
     EXPECT(gyrator_system_new(0.1, &system) == GYRATOR_CODE_OK);
     REFUSED(gyrator_system_stop_time(NULL, 1.0), GYRATOR_CODE_USAGE, "the system is NULL");
     EXPECT(gyrator_system_stop_time(system, 1.0) == GYRATOR_CODE_OK);
+    REFUSED(gyrator_system_tolerance(NULL, 1e-6), GYRATOR_CODE_USAGE, "the system is NULL");
+    EXPECT(gyrator_system_tolerance(system, 1e-6) == GYRATOR_CODE_OK);
+    EXPECT(gyrator_system_tolerance(system, 0.0) == GYRATOR_CODE_OK);
     EXPECT(gyrator_system_start_time(system, 0.0) == GYRATOR_CODE_OK);
 
     /* Units. */

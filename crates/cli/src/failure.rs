@@ -257,7 +257,8 @@ impl Failure {
 fn in_file(source: &Source, span: &Range<usize>) -> (NamedSource<Arc<String>>, Range<usize>) {
     let (path, bytes) = source.file_at(span.start);
     let place = span.start - bytes.start..span.end - bytes.start;
-    let text = Arc::new(screen::harmless_source(&source.text[bytes]));
+    let (text, place) = screen::near(&screen::harmless_source(&source.text[bytes]), place);
+    let text = Arc::new(text);
     let file = NamedSource::new(screen::harmless(&path.display().to_string()), text);
     (file.with_language("TOML"), place)
 }

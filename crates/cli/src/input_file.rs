@@ -1,23 +1,27 @@
 //! Time series that feed inputs.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gyrator::graph::{Graph, GraphVariable};
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Run, RunError, System, Value};
-use gyrator_record::{Interpolation, Series, Table, Values, place_of_cell, read_table};
+use gyrator_record::{
+    Interpolation, Series, Table, Values, is_heading, place_of_cell, read_table_with,
+};
 use gyrator_system::{OuterSignal, did_you_mean};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::input_kind::{self, Wanted};
+use crate::table_options::{InputOptions, not_read};
 
 /// A file that was read, before it is known what it feeds.
 #[derive(Debug)]
-pub(crate) struct InputTable {
-    path: PathBuf,
+pub(crate) struct InputTable<'a> {
+    path: &'a Path,
     table: Table,
+    options: &'a InputOptions,
 }
 
 /// The columns of a file that feed inputs. Before its first row and after its last one, an input
@@ -38,18 +42,37 @@ struct Input {
     values: Values,
 }
 
-impl InputTable {
-    /// Reads a CSV, Parquet or Arrow file.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+impl<'a> InputTable<'a> {
+    /// Reads a CSV, Parquet or Arrow file, if the options name one.
+    pub(crate) fn read(options: &'a InputOptions) -> Result<Option<Self>, Failure> {
+        let Some(path) = options.input_file.as_deref() else {
+            return Ok(None);
+        };
         input_kind::expect(path, Wanted::Inputs)?;
-        let table = read_table(path).map_err(|error| invalid(error.to_string()))?;
-        let path = path.to_owned();
-        Ok(Self { path, table })
+        let table = read_table_with(path, options.time_column.as_deref());
+        let table = table.map_err(|error| not_read(&error, path))?;
+        for name in &options.hold {
+            let is_held = |series: &Series| is_heading(name, &series.name, series.unit.as_deref());
+            if !table.series.iter().any(is_held) {
+                let known = table.series.iter().map(|series| series.name.as_str());
+                let text = format!("--hold {name}: {} has no such column", path.display());
+                return Err(Failure::usage(text).advised(did_you_mean(name, known)));
+            }
+        }
+        Ok(Some(Self {
+            path,
+            table,
+            options,
+        }))
     }
 
     /// The columns as inputs of a system: `component.variable`, or inputs of the only component.
     pub(crate) fn feeding(self, graph: &Graph, single: Option<&str>) -> Result<InputFile, Failure> {
-        let Self { path, table } = self;
+        let Self {
+            path,
+            table,
+            options,
+        } = self;
         if table.time.is_empty() {
             return Err(invalid(format!("{}: there are no rows", path.display())));
         }
@@ -62,20 +85,40 @@ impl InputTable {
             None => format!("{}.{}", variable.component, variable.described.name),
         };
         let inputs = graph.variables().filter(is_input);
-        let known: Vec<_> = inputs
+        let known: BTreeMap<String, _> = inputs
             .map(|variable| (shown(&variable), variable))
             .collect();
         let mut inputs = Vec::new();
-        for series in of_components(table.series, graph) {
-            let found = known.iter().find(|(name, _)| *name == series.name);
-            let Some((_, variable)) = found else {
-                let outer = outer_inputs(graph).map(|signal| signal.name.value.as_str());
-                let names = known.iter().map(|(name, _)| name.as_str());
-                let names: Vec<&str> = outer.chain(names).collect();
-                return Err(no_such_input(&path, &series.name, &names, single.is_some()));
+        let is_held = |series: &Series| {
+            let unit = series.unit.as_deref();
+            let mut held = options.hold.iter();
+            held.any(|held| is_heading(held, &series.name, unit))
+        };
+        let columns = table
+            .series
+            .into_iter()
+            .map(|series| (is_held(&series), series));
+        for (is_held, mut series) in of_components(columns, graph) {
+            let exact = known.get(&series.name);
+            // An index in brackets may look like a unit.
+            let by_heading = || {
+                let unit = series.unit.as_deref();
+                let mut names = known.iter();
+                names.find(|(name, _)| is_heading(name, &series.name, unit))
             };
-            let input = Input::new(variable, series.values)
-                .map_err(|misfit| misfit.failure(&path, &series.name))?;
+            let variable = exact.or_else(|| by_heading().map(|(_, variable)| variable));
+            let Some(variable) = variable else {
+                let outer = outer_inputs(graph).map(|signal| signal.name.value.as_str());
+                let names: Vec<&str> = outer.chain(known.keys().map(String::as_str)).collect();
+                return Err(no_such_input(path, &series.name, &names, single.is_some()));
+            };
+            if exact.is_none() {
+                series.unit = None;
+            }
+            let name = series.name.clone();
+            let mut input = Input::new(variable, series)
+                .map_err(|misfit| misfit.failure((path, options), &name))?;
+            input.is_continuous &= !is_held;
             inputs.push(input);
         }
         let time = table.time;
@@ -116,14 +159,17 @@ fn outer_inputs(graph: &Graph) -> impl Iterator<Item = &OuterSignal> {
     signals.filter(|signal| signal.is_input)
 }
 
-/// Columns of the inputs of the system itself as columns of the inputs of components that they lead to.
-fn of_components(columns: Vec<Series>, graph: &Graph) -> Vec<Series> {
-    let outer = outer_inputs(graph).map(|signal| (signal.name.value.as_str(), signal));
-    let outer: BTreeMap<_, _> = outer.collect();
+/// Columns of the inputs of the system itself as columns of the inputs of components that they lead to; each with whether it is held.
+fn of_components(
+    columns: impl Iterator<Item = (bool, Series)>,
+    graph: &Graph,
+) -> Vec<(bool, Series)> {
     let mut found = Vec::new();
-    for column in columns {
-        let Some(signal) = outer.get(&*column.name) else {
-            found.push(column);
+    for (is_held, column) in columns {
+        let unit = column.unit.as_deref();
+        let mut outer = outer_inputs(graph);
+        let Some(signal) = outer.find(|one| is_heading(&one.name.value, &column.name, unit)) else {
+            found.push((is_held, column));
             continue;
         };
         found.extend(signal.ends.iter().map(|end| {
@@ -133,10 +179,12 @@ fn of_components(columns: Vec<Series>, graph: &Graph) -> Vec<Series> {
                     .iter_mut()
                     .for_each(|number| *number = end.convert(*number));
             }
-            Series {
+            let series = Series {
                 name: end.port.to_string(),
+                unit: None,
                 values,
-            }
+            };
+            (is_held, series)
         }));
     }
     found
@@ -154,16 +202,18 @@ struct Misfit {
 }
 
 impl Misfit {
-    fn column(reason: &str) -> Self {
+    fn column(reason: impl Into<String>) -> Self {
         Self {
-            reason: reason.to_owned(),
+            reason: reason.into(),
             row: None,
         }
     }
 
     /// With the place of the cell, where the file is text that can be read again.
-    fn failure(self, path: &Path, column: &str) -> Failure {
-        let place = self.row.and_then(|row| place_of_cell(path, column, row));
+    fn failure(self, (path, options): (&Path, &InputOptions), column: &str) -> Failure {
+        let time_column = options.time_column.as_deref();
+        let place = self.row;
+        let place = place.and_then(|row| place_of_cell(path, time_column, column, row));
         let place = match (place, self.row) {
             (Some((line, character)), _) => format!(":{line}:{character}"),
             (None, Some(row)) => format!(": row {}", row + 1),
@@ -191,11 +241,26 @@ fn no_such_input(path: &Path, name: &str, known: &[&str], is_single: bool) -> Fa
 }
 
 impl Input {
-    fn new(variable: &GraphVariable<'_>, values: Values) -> Result<Self, Misfit> {
+    fn new(variable: &GraphVariable<'_>, series: Series) -> Result<Self, Misfit> {
         if variable.is_fed {
             return Err(Misfit::column("a connection feeds the input already"));
         }
-        let kind = variable.described.kind.carrier();
+        let described = variable.described;
+        let kind = described.kind.carrier();
+        let wanted = described.unit.as_ref().map(|unit| unit.name.as_str());
+        if let (Some(given), Some(wanted)) = (&series.unit, wanted)
+            && !is_same_unit(given, wanted)
+        {
+            return Err(Misfit::column(format!(
+                "the values are in {given}, the input is in {wanted}; write them in {wanted}"
+            )));
+        }
+        let values = match series.values {
+            Values::Text(texts) if described.kind == VariableType::Enumeration => {
+                items(&described.items, &texts)?
+            }
+            values => values,
+        };
         match (&values, kind) {
             (Values::Text(_), VariableType::String) => {}
             (Values::Text(_), _) => {
@@ -243,6 +308,33 @@ impl Input {
             _ => Value::Real(number),
         }
     }
+}
+
+/// Numbers of the items that cells name.
+fn items(items: &[(i32, String)], texts: &[String]) -> Result<Values, Misfit> {
+    let number = |(row, text): (usize, &String)| {
+        let found = items.iter().find(|(_, name)| name == text);
+        let number = found.map(|(number, _)| f64::from(*number));
+        number.or_else(|| text.parse().ok()).ok_or_else(|| {
+            let names: Vec<&str> = items.iter().map(|(_, name)| name.as_str()).collect();
+            Misfit {
+                reason: format!(
+                    "the input cannot be `{text}`; it is one of {}",
+                    names.join(", ")
+                ),
+                row: Some(row),
+            }
+        })
+    };
+    let numbers = texts.iter().enumerate().map(number);
+    Ok(Values::Numbers(numbers.collect::<Result<_, _>>()?))
+}
+
+/// Whether two texts name one unit: `N.m`, `Nm` and `N*m` do. A dash, a 1 or nothing says nothing.
+pub(crate) fn is_same_unit(given: &str, wanted: &str) -> bool {
+    let says_nothing = |unit: &str| matches!(unit, "" | "-" | "1");
+    let letters = |unit: &str| unit.replace(['.', '*', '^', '\u{b7}', ' '], "");
+    says_nothing(given) || says_nothing(wanted) || letters(given) == letters(wanted)
 }
 
 fn fits(kind: VariableType, number: f64) -> bool {

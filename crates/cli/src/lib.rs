@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aligned;
+pub mod benchmark_options;
 mod checks;
 mod companions;
 mod drawing;
@@ -37,14 +38,16 @@ pub mod screen;
 mod session;
 mod session_warnings;
 mod state_options;
+mod study_directories;
 mod study_journals;
 mod study_progress;
 mod study_summary;
 mod study_supervision;
 mod summary;
 mod summary_file;
-mod supervision;
+pub mod supervision;
 mod system_input;
+mod table_options;
 mod verbs;
 
 use std::path::Path;
@@ -59,22 +62,30 @@ use crate::exit::Exit;
 /// Runs `gyrator`, from its command line to its exit code, with the library that it puts into packed FMUs.
 #[must_use]
 pub fn main(packed_fmu: &[u8]) -> ExitCode {
+    program(|| run(packed_fmu))
+}
+
+/// Does the work of a program, which may be a worker, and ends what FMUs have left.
+#[must_use]
+pub fn program(run: impl Fn() -> Exit + std::panic::RefUnwindSafe) -> ExitCode {
     signals::survive_file_size_limit();
     signals::hear_of_children();
+    gyrator_worker::raise_descriptor_limit();
     if let Err(error) = gyrator_worker::surroundings::remember() {
         screen::message(&format!(
             "warning: the working directory cannot be opened: {error}\n"
         ));
     }
-    gyrator_worker::hook(|_| run(packed_fmu).code());
+    gyrator_worker::tell_panics_apart();
+    gyrator_worker::hook(|_| run().code());
     if let Err(error) = gyrator_worker::adopt_orphans() {
         screen::message(&format!(
             "warning: processes that FMUs start may outlive the run: {error}\n"
         ));
     }
     // The end of a program that has panicked is not an FMU's.
-    let end = std::panic::catch_unwind(|| gyrator_worker::end_if_worker(|| run(packed_fmu).code()));
-    let code = end.unwrap_or(Exit::Panicked.code());
+    let end = std::panic::catch_unwind(|| gyrator_worker::end_if_worker(|| run().code()));
+    let code = end.unwrap_or_else(|_| supervision::panicked().code());
     gyrator_worker::program_ends();
     gyrator_worker::end_orphans();
     code.into()

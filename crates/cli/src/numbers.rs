@@ -17,3 +17,14 @@ pub(crate) fn duration(seconds: f64) -> String {
         (h, m, _) => format!("{h} h {m} min"),
     }
 }
+
+/// The first of some names, for a message.
+#[must_use]
+pub(crate) fn some(names: &[String]) -> String {
+    const MOST: usize = 3;
+    let first = names[..names.len().min(MOST)].join(", ");
+    match names.len() > MOST {
+        true => format!("{first}, …"),
+        false => first,
+    }
+}

@@ -16,7 +16,7 @@ use gyrator::step_control::STEP_CONTROLS;
 use gyrator::unit::UnitMaker;
 use gyrator_doctor::Coupling;
 use gyrator_record::{RenameError, Table};
-use gyrator_system::{Choice, Experiment, Spanned, SystemFile, did_you_mean};
+use gyrator_system::{Choice, Experiment, Spanned, SystemFile, Tolerance, did_you_mean};
 use gyrator_worker::isolated::Isolation;
 
 use crate::failure::Failure;
@@ -48,10 +48,10 @@ pub(crate) struct ExperimentOptions {
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     #[arg(allow_negative_numbers = true)]
     step_size: Option<f64>,
-    /// Relative tolerance for FMUs that have their own solver
-    #[arg(long, value_name = "NUMBER", value_parser = positive)]
+    /// Relative tolerance for FMUs that have their own solver, or none [default: the FMU's own]
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance)]
     #[arg(allow_negative_numbers = true)]
-    tolerance: Option<f64>,
+    tolerance: Option<Tolerance>,
     /// Apply the actions of this file to variables at given times, for example as faults
     #[arg(long, value_name = "FILE.toml")]
     scenario: Option<PathBuf>,
@@ -76,7 +76,9 @@ impl ExperimentOptions {
             self.duration.map(|duration| start + duration),
         );
         replace(&mut experiment.step_size, self.step_size);
-        replace(&mut experiment.tolerance, self.tolerance);
+        if let Some(tolerance) = self.tolerance {
+            experiment.tolerance = Some(Spanned::unplaced(tolerance));
+        }
         if let Some(path) = &self.scenario {
             input_kind::expect(path, Wanted::Scenario)?;
             experiment.scenario = Some(Spanned::unplaced(path.clone()));
@@ -258,7 +260,7 @@ pub(crate) struct CallRecordingOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]
 pub(crate) struct ExecutionOptions {
-    /// Run in this process, where a crash of an FMU ends the program without a message [Linux]
+    /// Run in this process, which a crash of an FMU ends with one line about it [Linux]
     #[arg(long)]
     pub(crate) no_supervisor: bool,
     /// Longest time that a call of an FMU may take; 0: no limit [Linux]
@@ -432,7 +434,11 @@ pub(crate) fn finite(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
+/// A number that is greater than 0.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn positive(text: &str) -> Result<f64, String> {
     finite(text).and_then(|number| {
         if number > 0.0 {
             Ok(number)
@@ -440,6 +446,13 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
             Err("it must be positive".to_owned())
         }
     })
+}
+
+fn tolerance(text: &str) -> Result<Tolerance, String> {
+    match text {
+        Tolerance::NONE => Ok(Tolerance::Off),
+        _ => positive(text).map(Tolerance::Relative),
+    }
 }
 
 pub(crate) fn not_negative(text: &str) -> Result<f64, String> {

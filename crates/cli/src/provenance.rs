@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use gyrator_replay::fingerprint;
-use gyrator_system::{Choice, Component, Experiment, Spanned, SystemFile, Value};
+use gyrator_system::{Choice, Component, Experiment, Spanned, SystemFile, Tolerance, Value};
 use serde::Serialize;
 use serde_json::{Map, json};
 
@@ -186,11 +186,16 @@ fn settings(system: &SystemFile) -> serde_json::Value {
         let correction = choice(bond.correction.as_ref(), "off");
         json!({"name": bond.name.value, "correction": correction})
     });
+    let tolerance = experiment.tolerance.as_ref();
+    let tolerance = tolerance.map(|tolerance| match tolerance.value {
+        Tolerance::Relative(number) => json!(number),
+        Tolerance::Off => json!(Tolerance::NONE),
+    });
     json!({
         "start_time": time(&experiment.start_time).unwrap_or(0.0),
         "stop_time": time(&experiment.stop_time),
         "step_size": time(&experiment.step_size),
-        "tolerance": time(&experiment.tolerance),
+        "tolerance": tolerance,
         "method": choice(experiment.method.as_ref(), Experiment::METHOD),
         "step_control": choice(experiment.step_control.as_ref(), Experiment::STEP_CONTROL),
         "components": components.collect::<Vec<_>>(),

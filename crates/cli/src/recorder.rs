@@ -245,6 +245,21 @@ pub(crate) fn recorder(
     Ok(recorder)
 }
 
+/// A note on columns that keep the name of their component.
+pub(crate) fn named_in_full(recorder: &Recorder) -> Option<String> {
+    let [first, rest @ ..] = recorder.named_in_full() else {
+        return None;
+    };
+    let others = match rest.len() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    Some(format!(
+        "the column `{first}`{others} has its component in its name: without it, it would be called like the time or an \
+         error bar"
+    ))
+}
+
 /// Words for the types of the columns that are not of reals.
 fn types(columns: &[Column]) -> BTreeMap<String, &'static str> {
     let word = |kind| match kind {

@@ -1,5 +1,6 @@
 //! Reports of runs as HTML pages: which signals they show, and their files.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -43,20 +44,20 @@ impl Shown {
             columns: chosen,
             is_named,
         } = choose(columns, names)?;
-        let name = |place: &usize| &columns[*place].name;
-        let is_bar = |place: &usize| {
+        let name = |place: &usize| columns[*place].name.as_str();
+        let all: BTreeSet<&str> = chosen.iter().map(name).collect();
+        let is_bar_of = |place: &usize, signals: &BTreeSet<&str>| {
             let signal = name(place).strip_prefix("error.");
-            signal.is_some_and(|signal| chosen.iter().any(|other| name(other) == signal))
+            signal.is_some_and(|signal| signals.contains(signal))
         };
+        let is_bar = |place: &usize| is_bar_of(place, &all);
         let signals = chosen.iter().filter(|place| !is_bar(place));
         let most = if is_named { usize::MAX } else { MOST };
         let signals: Vec<usize> = signals.copied().collect();
         let kept = &signals[..signals.len().min(most)];
         let bars = chosen.iter().filter(|place| is_bar(place));
-        let bars = bars.filter(|bar| {
-            kept.iter()
-                .any(|kept| Some(name(kept).as_str()) == name(bar).strip_prefix("error."))
-        });
+        let names: BTreeSet<&str> = kept.iter().map(name).collect();
+        let bars = bars.filter(|bar| is_bar_of(bar, &names));
         Ok(Self {
             columns: kept.iter().chain(bars).copied().collect(),
             left_out: signals.len() - kept.len(),

@@ -1,6 +1,8 @@
 //! Output to the terminal. A reader that goes away ends nothing but the text.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -28,11 +30,28 @@ fn is_harmful(character: char) -> bool {
     }
 }
 
-/// A text of an FMU or a file as it may be shown: without [harmful](is_harmful) characters, and with its
+/// Bytes of a text that are shown: more come from files that are no text for people.
+const MOST: usize = 8000;
+/// Bytes of a text that is too long that are shown, of its begin and of its end.
+const ENDS: usize = 1000;
+
+/// A text that is not too long to be read: of a long one the begin and the end.
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.len() <= MOST {
+        return Cow::Borrowed(text);
+    }
+    let begin = &text[..text.floor_char_boundary(ENDS)];
+    let end = &text[text.ceil_char_boundary(text.len() - ENDS)..];
+    let left_out = text.len() - begin.len() - end.len();
+    Cow::Owned(format!("{begin} [… {left_out} bytes …] {end}"))
+}
+
+/// A text of an FMU or a file as it may be shown: not too long, without [harmful](is_harmful) characters, and with its
 /// further lines indented, so that none passes for a message.
 pub(crate) fn harmless(text: &str) -> String {
+    let text = shortened(text.trim_end());
     let mut shown = String::with_capacity(text.len());
-    for character in text.trim_end().chars() {
+    for character in text.chars() {
         match character {
             '\n' => shown.push_str("\n    "),
             other if is_harmful(other) => {}
@@ -53,6 +72,36 @@ pub(crate) fn harmless_source(text: &str) -> String {
         _ => char::REPLACEMENT_CHARACTER,
     };
     text.chars().map(shown).collect()
+}
+
+/// A text of a file and a place in it, with what is near the place of lines that are too long to be read.
+pub(crate) fn near(text: &str, place: Range<usize>) -> (String, Range<usize>) {
+    let mut shown = String::new();
+    let (mut begin, mut end) = (place.start, place.end);
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let (start, after) = (at, at + line.len());
+        at = after;
+        let content = line.trim_end_matches('\n');
+        let (mut from, mut to) = (0, content.len());
+        if content.len() > MOST {
+            let middle = place.start.clamp(start, start + content.len()) - start;
+            let is_here = (start..after).contains(&place.start);
+            let middle = if is_here { middle } else { 0 };
+            from = content.floor_char_boundary(middle.saturating_sub(ENDS));
+            to = content.ceil_char_boundary((middle + ENDS).min(content.len()));
+        }
+        let placed = |old: usize| shown.len() + old.clamp(start + from, start + to) - start - from;
+        if (start..after).contains(&place.start) {
+            begin = placed(place.start);
+        }
+        if (start..=after).contains(&place.end) {
+            end = placed(place.end);
+        }
+        shown.push_str(&content[from..to]);
+        shown.push_str(&line[content.len()..]);
+    }
+    (shown, begin..end.max(begin))
 }
 
 /// A value as JSON for programs, indented.
@@ -159,6 +208,30 @@ mod tests {
             harmless("ä\t€\nerror: forged\r\n"),
             "ä\t€\n    error: forged"
         );
+    }
+
+    #[test]
+    fn long_texts_are_shown_in_part() {
+        let long = "ä".repeat(1 << 20);
+        let shown = harmless(&format!("begin {long} end"));
+        assert!(shown.starts_with("begin ää") && shown.ends_with("ää end"));
+        assert!(
+            shown.len() < 2 * MOST && shown.contains("[… 2095"),
+            "{}",
+            shown.len()
+        );
+        // A place in a long line, behind one, and at the end of the text.
+        let text = format!("a = 1\n{long}b = 2{long}\nc = 3");
+        for part in ["a = 1", "b = 2", "c = 3"] {
+            let start = text.find(part).unwrap();
+            let (shown, place) = near(&text, start..start + part.len());
+            assert_eq!(&shown[place], part);
+            assert!(shown.len() < 3 * MOST && shown.lines().count() == 3);
+        }
+        let (shown, place) = near(&text, 6..6 + 2 * long.len());
+        assert!(shown[place].chars().all(|c| c == 'ä'));
+        assert_eq!(near("a\nb", 2..3), ("a\nb".to_owned(), 2..3));
+        assert_eq!(near("a\n", 2..2).1, 2..2);
     }
 
     #[test]

@@ -7,7 +7,8 @@ mod stepping;
 
 pub(crate) use options::SessionOptions;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use gyrator::learning::FeedForward;
@@ -19,6 +20,7 @@ use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
 use gyrator_assess::{Checks, Judging, at_other_step};
+use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, SystemFile};
@@ -40,13 +42,14 @@ use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
-use crate::recorder::{ResultFile, recorder};
+use crate::recorder::{ResultFile, named_in_full, recorder};
 use crate::report_page;
 use crate::screen;
-use crate::session_warnings::{costly_copies, warning};
+use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
+use crate::table_options::InputOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -64,7 +67,7 @@ pub(crate) struct Session<'a> {
     /// The component of a run of one FMU.
     pub(crate) single: Option<String>,
     /// Time series that feed inputs.
-    pub(crate) input_file: Option<&'a Path>,
+    pub(crate) input: Option<&'a InputOptions>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
     /// A coupling that diverges is no failure.
@@ -100,6 +103,8 @@ struct Running {
     saving: Option<Saving>,
     /// Where it goes on from.
     resumed: Option<String>,
+    /// Which columns keep the name of their component.
+    renamed: Option<String>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
     inputs: Option<InputFile>,
@@ -119,6 +124,8 @@ struct Running {
     timing: Option<Timing>,
     /// FMUs with copies of their library.
     copied: Vec<(PathBuf, usize)>,
+    /// FMUs that several components use.
+    shared: Vec<(Fmu, Vec<String>)>,
     stepping_since: Instant,
 }
 
@@ -129,7 +136,9 @@ impl Running {
         let mut report = self.run.report();
         let advice = costly_copies(&self.copied, &report, self.clock.stepping);
         report.notes.extend(self.resumed.take());
+        report.notes.extend(self.renamed.take());
         report.notes.extend(advice);
+        report.notes.extend(shared_files(&self.shared));
         report
     }
 }
@@ -147,7 +156,7 @@ impl<'a> Session<'a> {
             options,
             inputs: Vec::new(),
             single: None,
-            input_file: None,
+            input: None,
             feed_forward: None,
             accepts_divergence: false,
             checks_senses: true,
@@ -340,7 +349,7 @@ impl Session<'_> {
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
         let (described, resumed) = self.resumption()?;
-        let table = self.input_file.map(InputTable::read).transpose()?;
+        let table = self.input.map_or(Ok(None), InputTable::read)?;
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
@@ -368,6 +377,11 @@ impl Session<'_> {
             None => None,
         };
         let judging = self.judging(&system)?;
+        if self.saves_state() {
+            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
+            gyrator::run::check_serializable(&graph)?;
+        }
+        let system = Arc::new(system);
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
         let has_page = self.options.results.report.is_some();
@@ -385,11 +399,12 @@ impl Session<'_> {
             stepping: 0.0,
         };
         let resumed = resumed.map(|resumed| resumed.apply(&mut run)).transpose()?;
-        let saving = self.saving(&mut run)?;
+        let saving = self.saving(&mut run, &system, options)?;
         let recorder = file
             .clone()
             .map(|file| recorder(self.selection(), &run, file));
         let recorder = recorder.transpose()?;
+        let renamed = recorder.as_ref().and_then(named_in_full);
         let mut parameters = Vec::new();
         for (shown, name) in recorder.as_ref().map_or(&[][..], Recorder::parameters) {
             parameters.push((shown.clone(), run.read(name)?));
@@ -403,6 +418,7 @@ impl Session<'_> {
             judging,
             saving,
             resumed,
+            renamed,
             parameters,
             inputs,
             drawn: None,
@@ -413,6 +429,7 @@ impl Session<'_> {
             warned: 0,
             timing: None,
             copied: gyrator::system::copied_libraries(&system),
+            shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
         })
     }
@@ -446,12 +463,28 @@ impl Session<'_> {
         Ok((system, resumed))
     }
 
-    fn saving(&self, run: &mut Run) -> Result<Option<Saving>, Failure> {
-        let learned = self.feed_forward.as_ref();
-        let saving = self
-            .states
-            .map(|states| states.saving(run, &self.system, learned));
-        Ok(saving.transpose()?.flatten())
+    fn saving(
+        &self,
+        run: &mut Run,
+        system: &Arc<System>,
+        options: RunOptions,
+    ) -> Result<Option<Saving>, Failure> {
+        let Some(states) = self.states.filter(|states| states.are_saved()) else {
+            return Ok(None);
+        };
+        let timeout = self.options.execution.timeout();
+        let (system, hosts) = (Arc::clone(system), self.options.execution.hosts());
+        let file = self.system.clone();
+        let again = move || {
+            let isolation = hosts::isolation(timeout).all_apart();
+            let mut units = hosts::units(&file, &hosts, timeout, None, isolation);
+            let run = system.start_with(&options, &mut units);
+            run.map_err(|error| Failure::not_started(error, &file))
+        };
+        let is_fed = self.input.is_some_and(|input| input.input_file.is_some());
+        let is_steered = is_fed || self.options.live.is_wanted();
+        let again = (Box::new(again) as _, is_steered);
+        states.saving(run, &self.system, self.feed_forward.as_ref(), again)
     }
 
     fn judging(&self, system: &System) -> Result<Option<Judging>, Failure> {

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use gyrator::system::UnusedInputs;
 use gyrator::{Report, Run, StopReason};
+use gyrator_fmu::Fmu;
 use gyrator_system::{Port, Problem, SystemFile};
 
-use crate::numbers::short;
+use crate::numbers::{short, some};
 use crate::options::ResultOptions;
 
 /// Says that there is nothing to record.
@@ -90,13 +91,28 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
     let is_due = report.step_control == "fixed" && report.stop_reason == StopReason::StopTime;
     let steps = (stop - start) / step;
     // The rest of a step, but for rounding.
-    let rounding = 1e-9 * steps.max(1.0);
+    let rounding = 1e-9 * steps.max(1.0) + f64::EPSILON * stop.abs() / step;
     let rest = steps.fract();
     let is_shortened = is_due && rest > rounding && rest < 1.0 - rounding;
     is_shortened.then(|| {
         let last = short(rest * step);
         format!("the last step is shortened to {last} s, to end at the stop time")
     })
+}
+
+/// Names the FMUs that have written among their unpacked files, where components have the same ones.
+pub(crate) fn shared_files(shared: &[(Fmu, Vec<String>)]) -> Vec<String> {
+    let note = |(fmu, components): &(Fmu, Vec<String>)| {
+        let files = fmu.changed_files().ok().filter(|files| !files.is_empty())?;
+        let name = fmu.path().file_name().unwrap_or_default().to_string_lossy();
+        Some(format!(
+            "{name} writes among its unpacked files ({}), which {} share in this process: they may read what another one has \
+             written; --isolate gives each its own",
+            some(&files),
+            some(components)
+        ))
+    };
+    shared.iter().filter_map(note).collect()
 }
 
 /// Copies of a library that evict each other from the caches.

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gyrator::graph::Graph;
 use gyrator::learning::FeedForward;
-use gyrator::run::{keep_last_state, last_state, serialize};
+use gyrator::run::{Handover, keep_last_state, last_state, serialize};
 use gyrator::system::{Resumption, StateFile};
 use gyrator::{Report, Run, RunError, StartError, StopReason};
-use gyrator_record::write_whole;
+use gyrator_record::{is_same_time, write_whole};
 use gyrator_system::{Experiment, SystemFile};
 use gyrator_worker::surroundings;
 
@@ -67,12 +67,14 @@ impl StateOptions {
             .transpose()
     }
 
-    /// Makes ready to save the state of a run that has made no step.
+    /// Makes ready to save the state of a run that has made no step. `again` starts the same run in new processes; its first step is that
+    /// of the run unless `is_steered` from outside.
     pub(crate) fn saving(
         &self,
         run: &mut Run,
         system: &SystemFile,
         feed_forward: Option<&FeedForward>,
+        (again, is_steered): (StartAgain, bool),
     ) -> Result<Option<Saving>, Failure> {
         let Some(path) = &self.save_state else {
             return Ok(None);
@@ -83,7 +85,9 @@ impl StateOptions {
         check_time(time, self.at.is_some(), run, experiment)?;
         // Whether it can be done is better known before a long run than after it.
         check_place(path).map_err(|error| not_written(path, &error))?;
-        serialize(run)?;
+        let state = serialize(run)?;
+        let mut handover = Handover::begin(again()?, &state, run)?;
+        handover.step()?;
         // An FMU may delete its file while it runs.
         let file = StateFile::new(system, feed_forward);
         let file = file.map_err(|error| not_written(path, &error))?;
@@ -99,6 +103,9 @@ impl StateOptions {
             before: run.time(),
             saved: None,
             failure: None,
+            again,
+            is_steered,
+            handover: Some(handover),
         }))
     }
 }
@@ -157,6 +164,9 @@ fn refused(path: &Path, error: StartError) -> Failure {
     }
 }
 
+/// Starts a run once more, with all FMUs in new processes.
+pub(crate) type StartAgain = Box<dyn Fn() -> Result<Run, Failure>>;
+
 /// A state that is to be saved in a run.
 pub(crate) struct Saving {
     path: PathBuf,
@@ -170,6 +180,10 @@ pub(crate) struct Saving {
     before: f64,
     saved: Option<f64>,
     failure: Option<Failure>,
+    again: StartAgain,
+    is_steered: bool,
+    /// A run that has made a step from the last state, until the run itself has made it.
+    handover: Option<Handover>,
 }
 
 impl Saving {
@@ -187,11 +201,15 @@ impl Saving {
     fn save_if_due(&mut self, run: &mut Run) -> Result<(), Failure> {
         let (time, before) = (run.time(), self.before);
         self.before = time;
+        self.compare(run)?;
         if self.is_last || self.saved.is_some() {
             return Ok(());
         }
         if is_at(run.graph(), self.time, time) {
             let state = serialize(run)?;
+            let mut handover = Handover::begin((self.again)()?, &state, run)?;
+            handover.step()?;
+            self.handover = Some(handover);
             return self.write(time, state);
         }
         if time > self.time {
@@ -204,13 +222,33 @@ impl Saving {
         Ok(())
     }
 
+    /// Compares the step that was made from a state with that of the run; a state that goes on otherwise is none.
+    fn compare(&mut self, run: &mut Run) -> Result<(), Failure> {
+        let is_due = |handover: &mut Handover| handover.time() <= run.time();
+        let handover = self.handover.take_if(is_due);
+        let is_one = |handover: &Handover| handover.time() == run.time() && !self.is_steered;
+        let Some(mut handover) = handover.filter(is_one) else {
+            return Ok(());
+        };
+        handover.compare(run).map_err(|error| {
+            if self.saved.take().is_some() {
+                // It is not one.
+                let _ = surroundings::in_own(|| std::fs::remove_file(&self.path));
+            }
+            error.into()
+        })
+    }
+
     /// Writes the state at the end of the run, where that was wanted; returns a note.
     pub(crate) fn conclude(&mut self, run: &mut Run, report: &Report) -> Result<String, Failure> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
+        self.compare(run)?;
         if let Some(state) = last_state(run) {
-            self.write(report.stop_time, state?)?;
+            let state = state?;
+            Handover::begin((self.again)()?, &state, run)?;
+            self.write(report.stop_time, state)?;
         }
         let path = self.path.display();
         match self.saved {
@@ -268,7 +306,7 @@ fn not_written(path: &Path, error: &io::Error) -> Failure {
 
 /// Whether two times are one communication point, but for rounding.
 fn is_at(graph: &Graph, one: f64, other: f64) -> bool {
-    (one - other).abs() <= 1e-9 * graph.macro_step()
+    is_same_time(one, other, graph.macro_step())
 }
 
 /// Refuses a time that is not a communication point of the run, as far as that is known before its first step.
@@ -282,7 +320,10 @@ fn check_time(
     let stop = experiment.stop_time.as_ref().map(|stop| stop.value);
     let stop = stop.unwrap_or(f64::INFINITY);
     let step = run.graph().macro_step();
-    if time < begin - 1e-9 * step || time > stop + 1e-9 * step {
+    let is_an_end = [begin, stop]
+        .iter()
+        .any(|end| is_at(run.graph(), time, *end));
+    if !is_an_end && !(begin..=stop).contains(&time) {
         let text = format!("--at {time}: the run goes from {begin} s to {stop} s");
         return Err(Failure::usage(text));
     }

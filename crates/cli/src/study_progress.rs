@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use gyrator_study::Progress;
 use indicatif::ProgressBar;
@@ -11,34 +11,37 @@ use crate::numbers::duration;
 use crate::progress::{ProgressMode, new_bar};
 use crate::screen;
 
-/// Between two lines of JSON, and before the first one.
-const INTERVAL: Duration = Duration::from_millis(500);
+/// Between two lines of JSON, and before the first one, s.
+const INTERVAL: f64 = 0.5;
 
 /// The display; dropping it takes it off the screen.
 pub(crate) struct StudyProgress {
     face: Option<Mutex<Face>>,
     begin: Instant,
+    /// How long earlier processes have made the study, s.
+    earlier_seconds: f64,
 }
 
 enum Face {
     Bar(ProgressBar),
-    /// With the time of the last line.
-    Json(Instant),
+    /// With the intervals until the last line.
+    Json(u64),
 }
 
 impl StudyProgress {
-    /// A display for a study of which `earlier` rows are finished.
-    pub(crate) fn start(mode: ProgressMode, earlier: usize) -> Self {
+    /// A display for a study of which `earlier` rows are finished, and which earlier processes have made for so many seconds.
+    pub(crate) fn start(mode: ProgressMode, earlier: usize, earlier_seconds: f64) -> Self {
         let begin = Instant::now();
         let face = match mode {
             ProgressMode::Never => None,
             ProgressMode::Auto if !std::io::stderr().is_terminal() => None,
             ProgressMode::Auto => Some(Face::Bar(new_bar(earlier as u64))),
-            ProgressMode::Json => Some(Face::Json(begin)),
+            ProgressMode::Json => Some(Face::Json(intervals(earlier_seconds))),
         };
         Self {
             face: face.map(Mutex::new),
             begin,
+            earlier_seconds,
         }
     }
 
@@ -67,10 +70,11 @@ impl StudyProgress {
             }
             Face::Json(last) => {
                 let is_last = progress.done == progress.total;
-                if last.elapsed() < INTERVAL && !is_last {
+                let elapsed = self.earlier_seconds + elapsed;
+                if intervals(elapsed) == *last && !is_last {
                     return;
                 }
-                *last = Instant::now();
+                *last = intervals(elapsed);
                 let line = serde_json::json!({
                     "done": progress.done,
                     "total": progress.total,
@@ -82,6 +86,10 @@ impl StudyProgress {
             }
         }
     }
+}
+
+fn intervals(seconds: f64) -> u64 {
+    (seconds / INTERVAL) as u64
 }
 
 impl Drop for StudyProgress {

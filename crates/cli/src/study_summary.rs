@@ -113,7 +113,11 @@ impl<'a> StudySummary<'a> {
             ),
         };
         let runs = count(self.runs as u64, "run");
-        let _ = writeln!(text, "time: {runs} in {:.1} s", self.wall_time);
+        let failed = match self.tally.failed() {
+            0 => String::new(),
+            failed => format!("; {failed} of {} rows failed", self.finished),
+        };
+        let _ = writeln!(text, "time: {runs} in {:.1} s{failed}", self.wall_time);
         text
     }
 }

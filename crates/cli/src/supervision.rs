@@ -4,6 +4,7 @@
 //! records and prints as it would by itself. The parent speaks up only if the worker cannot.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use gyrator::Run;
 use gyrator_graph::Diagram;
@@ -348,7 +349,7 @@ fn crash_summary<'a>(
         stop_reason: match death.cause {
             Cause::Interrupted => "interrupted",
             Cause::Timeout(_) => "timeout",
-            Cause::MemoryLimit(_) => "memory-limit",
+            Cause::MemoryLimit(_) | Cause::AddressSpace(_) => "memory-limit",
             _ => "crashed",
         },
         stop_detail: detail,
@@ -358,6 +359,47 @@ fn crash_summary<'a>(
         components_in_call: places.map(|place| place.component.clone()).collect(),
         output,
         checks: &[],
+    }
+}
+
+/// Does work that runs FMUs in a process of its own, so that its death is reported with the FMU. Ctrl-C ends it at once.
+///
+/// # Errors
+/// Those of the work, and the death of its process.
+pub fn supervised(
+    timeout: Option<Duration>,
+    work: impl FnOnce() -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    if Worker::current().is_some() {
+        return work();
+    }
+    let supervisor = Supervisor::new()
+        .arguments(std::env::args_os().skip(1))
+        .timeout(timeout);
+    let held = signals::hold();
+    let Some(supervised) = supervisor.fork()? else {
+        drop(held);
+        return work();
+    };
+    let stop = Stop::default();
+    let at_once = stop.clone();
+    let heard = move || {
+        at_once.request();
+        at_once.request();
+    };
+    if let Err(error) = on_signal(heard) {
+        warn(&format!("Ctrl-C ends this process alone: {error}"));
+    }
+    drop(held);
+    let WorkerEnd {
+        outcome, warnings, ..
+    } = supervised.wait(&stop)?;
+    warnings.iter().for_each(|text| warn(text));
+    match outcome {
+        WorkerOutcome::Finished(code) => Ok(Exit::of(code)),
+        WorkerOutcome::Died(death) => {
+            Err(Failure::of(Exit::after(&death.cause), &death).advised(advice(&death.cause)))
+        }
     }
 }
 
@@ -386,11 +428,27 @@ pub(crate) fn listen(stop: &Stop) {
     }
 }
 
+/// Remedy for a process whose address space is used up.
+const MORE_ADDRESSES: &str =
+    "allow more, with `ulimit -v` or in the request to the scheduler; each thread takes some MiB";
+
+/// The end of a program that has panicked outside of a worker.
+pub(crate) fn panicked() -> Exit {
+    let Some(limit) = gyrator_worker::met_limit() else {
+        return Exit::Panicked;
+    };
+    let cause = Cause::AddressSpace(limit);
+    let failure = Failure::of(Exit::after(&cause), &cause).advised(advice(&cause));
+    failure.print();
+    failure.exit
+}
+
 /// Remedy for the user.
 pub(crate) fn advice(cause: &Cause) -> Option<&'static str> {
     match cause {
         Cause::Timeout(_) => Some(failure::MORE_TIME),
         Cause::MemoryLimit(_) => Some("give it more with --memory-limit MIB"),
+        Cause::AddressSpace(_) => Some(MORE_ADDRESSES),
         Cause::Panic => Some("please report it, with the lines above"),
         _ => None,
     }

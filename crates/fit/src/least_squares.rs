@@ -1,25 +1,16 @@
 //! The search: a trust region with the Hessian of Gauss and Newton.
 
-use std::cell::RefCell;
-
-use argmin::core::{
-    CostFunction, Error, Executor, Gradient, Hessian, IterState, KV, Problem, Solver, State,
-    TerminationReason, TerminationStatus,
-};
-use argmin::solver::trustregion::{Steihaug, TrustRegion};
 use nalgebra::DMatrix;
 
 use crate::FitError;
 use crate::fit_file::FitFile;
 use crate::parameter::Parameter;
 use crate::residuals::Measured;
+use crate::trust_region::{TrustRegion, dot};
 
 /// A step of a coordinate for a difference quotient: its error of the second derivative and that of rounding are both far below what
 /// a Gauss-Newton step needs.
 const DIFFERENCE: f64 = 1e-4;
-/// Length of the first step in coordinates, in which 1 is a change by the value itself, or by a good part of the
-/// range. A choice.
-const FIRST_RADIUS: f64 = 0.5;
 /// Steps in a row that make the sum of squares no smaller, after which there is nothing to be found: the radius is then below 1e-4 of a step.
 const MOST_REJECTED: u32 = 8;
 
@@ -84,43 +75,16 @@ pub fn fit(
         return Err(FitError::TooFewValues { values, parameters });
     }
     let first: Vec<f64> = file.parameters.iter().map(Parameter::first).collect();
-    let search = Search {
+    let mut search = Search {
         file,
         measured,
-        state: RefCell::new(Rounds {
-            runs,
-            report,
-            made: Vec::new(),
-            number: 0,
-            runs_made: 0,
-            failure: None,
-        }),
+        runs,
+        report,
+        made: Vec::new(),
+        number: 0,
+        runs_made: 0,
     };
-    let solver = TrustRegion::new(Steihaug::new().with_max_iters(2 * parameters as u64))
-        .with_radius(FIRST_RADIUS)
-        .map_err(|error| FitError::NoRuns(error.to_string()))?;
-    let solver = Stopping {
-        solver,
-        tolerance: file.tolerance,
-        most_rounds: (file.most_runs / (parameters + 1)).max(1),
-        rounds: 0,
-        cost: f64::INFINITY,
-        rejected: 0,
-    };
-    let outcome = Executor::new(&search, solver)
-        .configure(|state| state.param(first.clone()))
-        .ctrlc(false)
-        .run();
-    let has_converged = match outcome {
-        Ok(outcome) => matches!(
-            outcome.state.get_termination_status(),
-            TerminationStatus::Terminated(TerminationReason::SolverConverged)
-        ),
-        Err(error) => {
-            let failure = search.state.borrow_mut().failure.take();
-            return Err(failure.unwrap_or_else(|| FitError::Failed(error.to_string())));
-        }
-    };
+    let has_converged = search.look_for(&first)?;
     search.fitted(&first, has_converged)
 }
 
@@ -131,27 +95,79 @@ struct Linearised {
     slopes: Vec<Vec<f64>>,
 }
 
-struct Rounds<'a, 'b> {
-    runs: &'a mut MakeRuns<'b>,
-    report: &'a mut dyn FnMut(&Round),
-    made: Vec<Linearised>,
-    number: usize,
-    runs_made: usize,
-    failure: Option<FitError>,
+impl Linearised {
+    /// Half the sum of squares: its gradient is the product of slopes and residuals.
+    fn cost(&self) -> f64 {
+        0.5 * dot(&self.residuals, &self.residuals)
+    }
+
+    fn gradient(&self) -> Vec<f64> {
+        let slopes = self.slopes.iter();
+        slopes.map(|slope| dot(slope, &self.residuals)).collect()
+    }
+
+    fn hessian(&self) -> Vec<Vec<f64>> {
+        let row = |a: &Vec<f64>| self.slopes.iter().map(|b| dot(a, b)).collect();
+        self.slopes.iter().map(row).collect()
+    }
 }
 
 struct Search<'a, 'b> {
     file: &'a FitFile,
     measured: &'a Measured,
-    state: RefCell<Rounds<'a, 'b>>,
+    runs: &'a mut MakeRuns<'b>,
+    report: &'a mut dyn FnMut(&Round),
+    made: Vec<Linearised>,
+    number: usize,
+    runs_made: usize,
 }
 
 impl Search<'_, '_> {
-    /// Makes the runs of a point, once; false where the run at the point itself fails.
-    fn visit(&self, point: &[f64]) -> Result<bool, FitError> {
-        let mut rounds = self.state.borrow_mut();
-        if rounds.made.iter().any(|made| made.point == point) {
-            return Ok(true);
+    /// Goes from point to point until the sum of squares gets no smaller; false where the number of runs ends it.
+    fn look_for(&mut self, first: &[f64]) -> Result<bool, FitError> {
+        let most_rounds = (self.file.most_runs / (first.len() + 1)).max(1);
+        let mut region = TrustRegion::default();
+        let (mut rounds, mut rejected) = (1, 0);
+        let mut at = self.visit(first)?;
+        loop {
+            let Some(here) = at.map(|place| &self.made[place]) else {
+                return Err(FitError::NoRuns("no run was made".to_owned()));
+            };
+            let before = here.cost();
+            if before == 0.0 {
+                return Ok(true);
+            }
+            if rounds >= most_rounds {
+                return Ok(false);
+            }
+            rounds += 1;
+            let (gradient, hessian) = (here.gradient(), here.hessian());
+            let step = region.step(&gradient, &hessian);
+            let beside: Vec<f64> = step.iter().zip(&here.point).map(|(a, b)| a + b).collect();
+            let next = self.visit(&beside)?;
+            let now = next.map_or(f64::INFINITY, |place| self.made[place].cost());
+            let is_better = region.judge(&step, &gradient, &hessian, (before, now));
+            if is_better {
+                at = next;
+            }
+            if is_better && now < before {
+                rejected = 0;
+                if before - now <= self.file.tolerance * before {
+                    return Ok(true);
+                }
+            } else {
+                rejected += 1;
+                if rejected >= MOST_REJECTED {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Makes the runs of a point, once; `None` where the run at the point itself fails.
+    fn visit(&mut self, point: &[f64]) -> Result<Option<usize>, FitError> {
+        if let Some(place) = self.made.iter().position(|made| made.point == point) {
+            return Ok(Some(place));
         }
         let beside = |index: usize| {
             let mut beside = point.to_vec();
@@ -162,10 +178,10 @@ impl Search<'_, '_> {
             .into_iter()
             .chain((0..point.len()).map(beside));
         let values: Vec<Vec<f64>> = points.map(|point| self.values(&point)).collect();
-        rounds.number += 1;
-        let number = rounds.number;
-        let results = (rounds.runs)(number, &values)?;
-        rounds.runs_made += values.len();
+        self.number += 1;
+        let number = self.number;
+        let results = (self.runs)(number, &values)?;
+        self.runs_made += values.len();
         let mut residuals = Vec::new();
         for (index, result) in results.into_iter().enumerate() {
             let found = result.and_then(|results| {
@@ -175,7 +191,7 @@ impl Search<'_, '_> {
             match found {
                 Ok(found) => residuals.push(found),
                 // A step too far; without slopes there is no next one.
-                Err(_) if index == 0 && number > 1 => return Ok(false),
+                Err(_) if index == 0 && number > 1 => return Ok(None),
                 Err(message) => {
                     let values = self.words(&values[index]);
                     return Err(FitError::Failed(format!(
@@ -194,17 +210,17 @@ impl Search<'_, '_> {
         let slopes = residuals.iter().map(slope).collect();
         let round = Round {
             number,
-            runs: rounds.runs_made,
+            runs: self.runs_made,
             misfit: misfit(&base),
             values: values[0].clone(),
         };
-        (rounds.report)(&round);
-        rounds.made.push(Linearised {
+        (self.report)(&round);
+        self.made.push(Linearised {
             point: point.to_vec(),
             residuals: base,
             slopes,
         });
-        Ok(true)
+        Ok(Some(self.made.len() - 1))
     }
 
     fn values(&self, point: &[f64]) -> Vec<f64> {
@@ -218,51 +234,30 @@ impl Search<'_, '_> {
         words.collect::<Vec<_>>().join(", ")
     }
 
-    /// The value of a function of the runs at a point; `None` where the run failed.
-    fn at<T>(&self, point: &[f64], of: impl Fn(&Linearised) -> T) -> Result<Option<T>, Error> {
-        match self.visit(point) {
-            Ok(false) => Ok(None),
-            Ok(true) => {
-                let rounds = self.state.borrow();
-                let found = rounds.made.iter().find(|made| made.point == point);
-                Ok(found.map(of))
-            }
-            Err(error) => {
-                let text = error.to_string();
-                self.state.borrow_mut().failure = Some(error);
-                Err(Error::msg(text))
-            }
-        }
-    }
-
     /// The best point, with the deviations of its parameters.
     fn fitted(self, first: &[f64], has_converged: bool) -> Result<Fitted, FitError> {
-        let rounds = self.state.into_inner();
-        let cost = |made: &&Linearised| half_square(&made.residuals);
-        let best = rounds
-            .made
-            .iter()
-            .min_by(|a, b| cost(a).total_cmp(&cost(b)));
-        let start = rounds.made.iter().find(|made| made.point == first);
+        let made = self.made.iter();
+        let best = made.min_by(|a, b| a.cost().total_cmp(&b.cost()));
+        let start = self.made.iter().find(|made| made.point == first);
         let (Some(best), Some(start)) = (best, start) else {
             return Err(FitError::NoRuns("no run was made".to_owned()));
         };
         let count = first.len();
-        let hessian = DMatrix::from_fn(count, count, |i, j| dot(&best.slopes[i], &best.slopes[j]));
+        let hessian = best.hessian();
         // Scaled by its diagonal, so that units of measure do not count.
-        let scale: Vec<f64> = (0..count).map(|i| libm::sqrt(hessian[(i, i)])).collect();
+        let scale: Vec<f64> = (0..count).map(|i| libm::sqrt(hessian[i][i])).collect();
         if let Some(index) = scale.iter().position(|scale| *scale == 0.0) {
             let key = self.file.parameters[index].key.clone();
             return Err(FitError::NotDetermined(key));
         }
-        let scaled = DMatrix::from_fn(count, count, |i, j| hessian[(i, j)] / (scale[i] * scale[j]));
+        let scaled = DMatrix::from_fn(count, count, |i, j| hessian[i][j] / (scale[i] * scale[j]));
         let inverse = scaled.cholesky().map(|factor| factor.inverse());
         let inverse = inverse.ok_or_else(|| {
             let keys = self.file.parameters.iter().map(|p| p.key.as_str());
             FitError::NotDetermined(keys.collect::<Vec<_>>().join("`, `"))
         })?;
         let freedom = best.residuals.len() - count;
-        let variance = 2.0 * half_square(&best.residuals) / freedom as f64;
+        let variance = 2.0 * best.cost() / freedom as f64;
         let parameter = |index: usize| {
             let (parameter, z) = (&self.file.parameters[index], best.point[index]);
             let deviation = libm::sqrt(variance * inverse[(index, index)]) / scale[index];
@@ -276,120 +271,14 @@ impl Search<'_, '_> {
         Ok(Fitted {
             parameters: (0..count).map(parameter).collect(),
             misfit: (misfit(&start.residuals), misfit(&best.residuals)),
-            runs: rounds.runs_made,
+            runs: self.runs_made,
             has_converged,
         })
     }
 }
 
-impl CostFunction for &Search<'_, '_> {
-    type Param = Vec<f64>;
-    type Output = f64;
-
-    fn cost(&self, point: &Vec<f64>) -> Result<f64, Error> {
-        let cost = self.at(point, |made| half_square(&made.residuals))?;
-        Ok(cost.unwrap_or(f64::INFINITY))
-    }
-}
-
-impl Gradient for &Search<'_, '_> {
-    type Param = Vec<f64>;
-    type Gradient = Vec<f64>;
-
-    fn gradient(&self, point: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        let gradient = self.at(point, |made| {
-            let slopes = made.slopes.iter();
-            slopes.map(|slope| dot(slope, &made.residuals)).collect()
-        })?;
-        Ok(gradient.unwrap_or_default())
-    }
-}
-
-impl Hessian for &Search<'_, '_> {
-    type Param = Vec<f64>;
-    type Hessian = Vec<Vec<f64>>;
-
-    fn hessian(&self, point: &Vec<f64>) -> Result<Vec<Vec<f64>>, Error> {
-        let hessian = self.at(point, |made| {
-            let row = |a: &Vec<f64>| made.slopes.iter().map(|b| dot(a, b)).collect();
-            made.slopes.iter().map(row).collect()
-        })?;
-        Ok(hessian.unwrap_or_default())
-    }
-}
-
-/// The trust region of argmin, which has no end of its own.
-struct Stopping<S> {
-    solver: S,
-    tolerance: f64,
-    most_rounds: usize,
-    rounds: usize,
-    cost: f64,
-    rejected: u32,
-}
-
-type Iteration = IterState<Vec<f64>, Vec<f64>, (), Vec<Vec<f64>>, (), f64>;
-
-impl<O, S: Solver<O, Iteration>> Solver<O, Iteration> for Stopping<S> {
-    fn name(&self) -> &str {
-        self.solver.name()
-    }
-
-    fn init(
-        &mut self,
-        problem: &mut Problem<O>,
-        state: Iteration,
-    ) -> Result<(Iteration, Option<KV>), Error> {
-        self.rounds = 1;
-        self.solver.init(problem, state)
-    }
-
-    fn next_iter(
-        &mut self,
-        problem: &mut Problem<O>,
-        state: Iteration,
-    ) -> Result<(Iteration, Option<KV>), Error> {
-        self.cost = state.get_cost();
-        self.rounds += 1;
-        self.solver.next_iter(problem, state)
-    }
-
-    fn terminate(&mut self, state: &Iteration) -> TerminationStatus {
-        let converged = TerminationStatus::Terminated(TerminationReason::SolverConverged);
-        let (before, now) = (self.cost, state.get_cost());
-        if before.is_finite() {
-            if now < before {
-                self.rejected = 0;
-                if before - now <= self.tolerance * before {
-                    return converged;
-                }
-            } else {
-                self.rejected += 1;
-                if self.rejected >= MOST_REJECTED {
-                    return converged;
-                }
-            }
-        }
-        if now == 0.0 {
-            return converged;
-        }
-        if self.rounds >= self.most_rounds {
-            return TerminationStatus::Terminated(TerminationReason::MaxItersReached);
-        }
-        TerminationStatus::NotTerminated
-    }
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn half_square(residuals: &[f64]) -> f64 {
-    0.5 * dot(residuals, residuals)
-}
-
 fn misfit(residuals: &[f64]) -> f64 {
-    libm::sqrt(2.0 * half_square(residuals) / residuals.len() as f64)
+    libm::sqrt(dot(residuals, residuals) / residuals.len() as f64)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod fit_file;
 mod least_squares;
 mod parameter;
 mod residuals;
+mod trust_region;
 
 pub use fit_file::{FitFile, Signal};
 pub use least_squares::{Fitted, FittedParameter, MakeRuns, Round, fit};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, Read, Seek as _, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use sha2::{Digest as _, Sha256};
 use zip::{CompressionMethod, ZipArchive};
@@ -304,7 +305,25 @@ impl Archive {
         let mut file = File::create_new(target).map_err(io)?;
         let limit = ("total_size", self.limits.total_size);
         self.unpack(name, index, limit, &mut file)?;
+        // Another one than that of whatever is written later.
+        file.set_modified(self.time_of(index)).map_err(io)?;
         self.set_mode(index, &file).map_err(io)
+    }
+
+    /// When an entry was last modified, as if its clock had shown universal time; 1980, where such times begin, for one
+    /// that has none.
+    fn time_of(&self, index: usize) -> SystemTime {
+        let entry = self.zip.by_index_data(index).ok();
+        let time = entry.and_then(|entry| entry.last_modified());
+        let time = time.unwrap_or_default();
+        let (month, day) = (u64::from(time.month()), u64::from(time.day()));
+        // Days since 1970 in the Gregorian calendar, whose years begin in March here.
+        let year = u64::from(time.year()) - u64::from(month < 3);
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.max(1) - 1;
+        let days = 365 * year + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
+        let hours = 24 * days + u64::from(time.hour());
+        let seconds = 3600 * hours + 60 * u64::from(time.minute()) + u64::from(time.second());
+        SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
     }
 
     /// Keeps the permission to execute, which tools in `resources` need.

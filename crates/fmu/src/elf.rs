@@ -251,12 +251,17 @@ pub(crate) fn make_unique_symbols_global(bytes: &mut [u8]) -> usize {
     count
 }
 
-/// As [`make_unique_symbols_global`], in a file.
+/// As [`make_unique_symbols_global`], in a file, which keeps its time: it is still the archive's.
 pub(crate) fn make_unique_symbols_of_file_global(path: &Path) -> std::io::Result<()> {
     let mut bytes = std::fs::read(path)?;
-    match make_unique_symbols_global(&mut bytes) {
-        0 => Ok(()),
-        _ => std::fs::write(path, bytes),
+    if make_unique_symbols_global(&mut bytes) == 0 {
+        return Ok(());
+    }
+    let time = std::fs::metadata(path)?.modified();
+    std::fs::write(path, bytes)?;
+    match time {
+        Ok(time) => File::options().write(true).open(path)?.set_modified(time),
+        Err(_) => Ok(()),
     }
 }
 

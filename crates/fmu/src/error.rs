@@ -96,7 +96,37 @@ pub enum OpenError {
     },
 }
 
+/// Whether this machine or this process lacks something, whatever the FMU: descriptors, memory, room on a disk.
+fn is_shortage(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{OutOfMemory, QuotaExceeded, StorageFull, WouldBlock};
+    let kinds = [OutOfMemory, QuotaExceeded, StorageFull, WouldBlock];
+    kinds.contains(&error.kind()) || is_shortage_in_words(&error.to_string())
+}
+
+/// The same of a message of the system, in the words of the GNU C library.
+fn is_shortage_in_words(message: &str) -> bool {
+    const WORDS: [&str; 4] = [
+        "Too many open files",
+        "annot allocate memory",
+        "No space left on device",
+        "Resource temporarily unavailable",
+    ];
+    WORDS.iter().any(|words| message.contains(words))
+}
+
 impl OpenError {
+    /// Whether this machine or this process lacks something for it, whatever the FMU: descriptors, memory, room on a
+    /// disk.
+    #[must_use]
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => is_shortage(source),
+            Self::Entry { reason, .. } => is_shortage_in_words(reason),
+            Self::NoSpace { .. } => true,
+            _ => false,
+        }
+    }
+
     /// An error of the system with a file or a directory.
     pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + Copy {
         move |source| Self::Io {
@@ -222,6 +252,18 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// As [`OpenError::is_shortage`].
+    #[must_use]
+    pub fn is_shortage(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => is_shortage(source),
+            Self::Library { reason, .. } | Self::Preload { reason, .. } => {
+                self.is_lack_of_room().is_some() || is_shortage_in_words(reason)
+            }
+            _ => false,
+        }
+    }
+
     /// An error of the system with a file or a directory.
     pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + Copy {
         move |source| Self::Io {

@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 use fmi2_abi::Function;
 
 use crate::memory::resident_bytes;
-pub use cursor::readings;
 pub(crate) use cursor::{Cursor, Tag};
+pub use cursor::{each_call, readings};
 
 /// Activity of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum Activity {
     Open,
     /// Resources and binaries are being written to disk.
     Unpack,
+    /// Its sources are being compiled.
+    Compile,
     /// The library is being loaded; its initialisers may run.
     LoadLibrary,
     /// A process of its own was asked for something and has not answered.
@@ -36,12 +38,13 @@ pub enum Activity {
 }
 
 impl Activity {
-    const PHASES: [Self; 5] = [
+    const PHASES: [Self; 6] = [
         Self::Instantiate,
         Self::Open,
         Self::Unpack,
         Self::LoadLibrary,
         Self::OwnProcess,
+        Self::Compile,
     ];
     /// Codes of functions come after 0, which is idleness; those of the other phases after these.
     const FIRST_PHASE: u8 = 0xf0;
@@ -54,6 +57,7 @@ impl Activity {
             Self::Instantiate => "fmi2Instantiate",
             Self::Open => "reading the archive",
             Self::Unpack => "unpacking the archive",
+            Self::Compile => "compiling the sources",
             Self::LoadLibrary => "loading the library",
             Self::OwnProcess => "a call in its own process",
         }
@@ -61,7 +65,10 @@ impl Activity {
 
     /// Whether code of the FMU may be running.
     const fn runs_the_fmu(self) -> bool {
-        !matches!(self, Self::Open | Self::Unpack | Self::OwnProcess)
+        !matches!(
+            self,
+            Self::Open | Self::Unpack | Self::Compile | Self::OwnProcess
+        )
     }
 
     #[inline]
@@ -73,6 +80,7 @@ impl Activity {
             Self::Unpack => Self::FIRST_PHASE + 2,
             Self::LoadLibrary => Self::FIRST_PHASE + 3,
             Self::OwnProcess => Self::FIRST_PHASE + 4,
+            Self::Compile => Self::FIRST_PHASE + 5,
         }
     }
 
@@ -229,13 +237,11 @@ impl Slot {
     /// over it.
     #[must_use]
     pub fn read(&self) -> Option<Reading> {
-        let length = self.name_length.load(Relaxed) as usize;
-        if length == 0 || length > NAME_BYTES {
+        let (bytes, length) = self.name_bytes();
+        if length == 0 {
             return None;
         }
-        let words = self.name.iter().map(|word| word.load(Relaxed));
-        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).take(length).collect();
-        let name = String::from_utf8(bytes).ok()?;
+        let name = std::str::from_utf8(&bytes[..length]).ok()?.to_owned();
         let (activity, time, marker) = self.words();
         Some(Reading {
             name,
@@ -244,6 +250,16 @@ impl Slot {
             time: time_of(time),
             growth: (self.grown.load(Relaxed), self.measured_steps.load(Relaxed)),
         })
+    }
+
+    /// The bytes of the name; none where it makes no sense.
+    fn name_bytes(&self) -> ([u8; NAME_BYTES], usize) {
+        let mut bytes = [0; NAME_BYTES];
+        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&self.name) {
+            *place = word.load(Relaxed).to_le_bytes();
+        }
+        let length = self.name_length.load(Relaxed) as usize;
+        (bytes, if length > NAME_BYTES { 0 } else { length })
     }
 
     /// The [marker](Reading::marker), and whether code of the FMU may be running.
@@ -305,6 +321,20 @@ pub(crate) fn is_watched() -> bool {
 /// of their own then.
 pub fn record_to(slots: &'static [Slot]) {
     IS_WATCHED.store(true, Relaxed);
+    add(slots);
+}
+
+/// Lets instances that are made from now on use slots of this process first, which it [reads](each_call) where it crashes.
+#[must_use]
+pub fn record_here() -> &'static [Slot] {
+    /// A system has fewer components, or the rest goes without a name.
+    const OWN: usize = 256;
+    let slots = Box::leak(Box::new([const { Slot::new() }; OWN]));
+    add(slots);
+    slots
+}
+
+fn add(slots: &'static [Slot]) {
     cursor::share(slots);
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     // The last one is taken first.
@@ -387,6 +417,7 @@ mod tests {
         for (activity, is_timed) in [
             (Activity::Open, false),
             (Activity::Unpack, false),
+            (Activity::Compile, false),
             (Activity::LoadLibrary, true),
             (Activity::Instantiate, true),
             (Activity::Call(Function::DoStep), true),

@@ -155,7 +155,11 @@ impl Fmu {
         let is_compiled = compiling.is_some();
         let contents = Contents { archive, compiling };
         let unpacking = || Unpacked::new(contents, options.cache.as_deref());
-        let unpacked = Arc::new(guard.slot().during(Activity::Unpack, unpacking)?);
+        let activity = match is_compiled {
+            true => Activity::Compile,
+            false => Activity::Unpack,
+        };
+        let unpacked = Arc::new(guard.slot().during(activity, unpacking)?);
         if is_compiled {
             peek.warnings.extend(unpacked.compiling_notes());
             peek.platforms.push(platform::usual_folder().to_owned());
@@ -187,6 +191,43 @@ impl Fmu {
             fatal: Arc::default(),
             libraries: Libraries::default(),
         }))
+    }
+
+    /// The same FMU with libraries and unpacked files of its own: what an instance of the one does to its files leaves those of the other
+    /// alone. Files in a [cache](OpenOptions::cache) that the FMU cannot change are shared, and so are those of an FMU that was compiled without one.
+    ///
+    /// # Errors
+    /// As [`Fmu::open`].
+    pub fn with_own_files(&self) -> Result<Self, OpenError> {
+        let inner = &*self.0;
+        if inner.unpacked.are_for_all() {
+            return Ok(self.with_own_libraries());
+        }
+        Self::open_with(&inner.path, &inner.options)
+    }
+
+    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
+    /// parts.
+    ///
+    /// # Errors
+    /// If the files cannot be looked at.
+    pub fn changed_files(&self) -> Result<Vec<String>, OpenError> {
+        self.0.unpacked.changed()
+    }
+
+    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them, and the files of
+    /// libraries of instances that are gone. To be called while there is no instance. Returns the names of changed and written files, with
+    /// `/` between their parts.
+    ///
+    /// # Errors
+    /// If they cannot be put back.
+    pub fn restore_files(&self) -> Result<Vec<String>, OpenError> {
+        if !self.0.libraries.is_shared() {
+            self.0.unpacked.remove_private_directories();
+        }
+        let (path, limits) = (&self.0.path, self.0.options.limits);
+        let open = || Archive::open(path, limits, &mut Vec::new());
+        self.0.unpacked.restore(open)
     }
 
     /// Reads the description only; writes nothing to disk.

@@ -77,6 +77,20 @@ pub fn remove_of(process: u32) {
     remove_unused(&find_in_places(is_its));
 }
 
+/// Directories that a process holds open, as a copy of the process does whose directories they are: while it lives, they seem to be in
+/// use.
+#[must_use]
+pub fn held_by(process: u32) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+    let files = files.into_iter().flatten().flatten();
+    let targets = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    let is_ours = |target: &PathBuf| {
+        let name = target.file_name();
+        name.is_some_and(|name| is_our_name(&name.to_string_lossy()))
+    };
+    targets.filter(is_ours).collect()
+}
+
 /// Removes the directories of all processes that have ended, on another thread if there may be any.
 #[must_use]
 pub fn sweep_aside() -> Option<JoinHandle<()>> {
@@ -118,7 +132,8 @@ fn find(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
     due.map(|entry| entry.path()).collect()
 }
 
-fn remove_unused(directories: &[PathBuf]) {
+/// Removes those of these directories that no process uses.
+pub fn remove_unused(directories: &[PathBuf]) {
     for directory in directories {
         if is_unused(directory) {
             // Directories of other users cannot be removed, and are not ours to remove.
@@ -127,10 +142,12 @@ fn remove_unused(directories: &[PathBuf]) {
     }
 }
 
-/// `gyrator-<digits>-…`
 fn has_our_name(entry: &DirEntry) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
+    is_our_name(&entry.file_name().to_string_lossy())
+}
+
+/// `gyrator-<digits>-…`
+fn is_our_name(name: &str) -> bool {
     let process = name
         .strip_prefix("gyrator-")
         .and_then(|rest| rest.split_once('-'));

@@ -37,6 +37,7 @@ mod description;
 mod elf;
 mod encoding;
 mod error;
+mod file_marks;
 pub mod flight_recorder;
 mod float_control;
 mod fmu;

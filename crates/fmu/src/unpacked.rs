@@ -10,6 +10,7 @@ use crate::archive::{Archive, Limits};
 use crate::compiling::{self, Compiler};
 use crate::description::ModelDescription;
 use crate::error::OpenError;
+use crate::file_marks::FileMarks;
 use crate::fmu::Sharing;
 use crate::kept_files;
 use crate::process_directory::ProcessDirectory;
@@ -23,14 +24,25 @@ pub(crate) struct Unpacked {
     files: PathBuf,
     /// Its resources: those among the files, or a copy of them.
     resources: PathBuf,
+    is_compiled: bool,
     /// Directory that belongs to this process alone.
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
+    /// What the files were at first; `None` where that could not be seen.
+    marks: Option<FileMarks>,
     copies: AtomicU64,
+    /// Of these, those whose directories were removed.
+    removed: AtomicU64,
     are_binaries_taken: AtomicBool,
     uses_python: OnceLock<bool>,
     sharing: OnceLock<Sharing>,
     known_change: Arc<KnownChange>,
+}
+
+/// Whether the folder of this name has the library of an instance.
+fn is_of_instance(name: &str) -> bool {
+    let number = name.strip_prefix("binaries/");
+    number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The files of an FMU that are written to disk.
@@ -87,6 +99,7 @@ impl Contents {
 impl Unpacked {
     /// Unpacks an FMU, or finds its files in a cache.
     pub(crate) fn new(mut contents: Contents, cache: Option<&Path>) -> Result<Self, OpenError> {
+        let is_compiled = contents.compiling.is_some();
         let kept = match cache {
             Some(cache) => kept_files::of(&mut contents, cache)?,
             None => None,
@@ -103,16 +116,68 @@ impl Unpacked {
             }
         }
         Ok(Self {
+            marks: FileMarks::of(resources.parent().unwrap_or(own.path()), &is_of_instance).ok(),
             files: kept.unwrap_or_else(|| own.path().to_owned()),
             resources,
+            is_compiled,
             own,
             _of_process: of_process,
             copies: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
             are_binaries_taken: AtomicBool::new(false),
             uses_python: OnceLock::new(),
             sharing: OnceLock::new(),
             known_change: Arc::default(),
         })
+    }
+
+    /// The folder with the files that the FMU finds.
+    fn found(&self) -> &Path {
+        self.resources.parent().unwrap_or(&self.files)
+    }
+
+    /// Whether all runs had better have the same files: the FMU cannot change them, or they would be compiled again.
+    pub(crate) fn are_for_all(&self) -> bool {
+        let is_cached = self.files != self.own.path();
+        self.found() != self.own.path() || self.is_compiled && !is_cached
+    }
+
+    /// What the files are now, with what they were when they were unpacked; `None` where that is not known.
+    fn now(&self) -> Result<Option<(&FileMarks, FileMarks)>, OpenError> {
+        let now = |before| {
+            let now = FileMarks::of(self.found(), &is_of_instance)
+                .map_err(OpenError::io(self.found()))?;
+            Ok((before, now))
+        };
+        self.marks.as_ref().map(now).transpose()
+    }
+
+    /// The names of files that were changed, or written beside these, since they were unpacked.
+    pub(crate) fn changed(&self) -> Result<Vec<String>, OpenError> {
+        let now = self.now()?;
+        Ok(now.map_or_else(Vec::new, |(before, now)| before.changed(&now)))
+    }
+
+    /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens.
+    /// Returns the names of those that were changed.
+    pub(crate) fn restore(
+        &self,
+        open: impl FnOnce() -> Result<Archive, OpenError>,
+    ) -> Result<Vec<String>, OpenError> {
+        let Some((before, now)) = self.now()? else {
+            return Ok(Vec::new());
+        };
+        let changed = before.changed(&now);
+        if changed.is_empty() {
+            return Ok(changed);
+        }
+        let found = self.found();
+        let files = before.remove_changed(&now, found);
+        let files = files.map_err(OpenError::io(found))?;
+        if !files.is_empty() {
+            open()?.unpack_if(|name| files.iter().any(|file| file == name), found)?;
+        }
+        Ok(changed)
     }
 
     /// What users have to know about its library, if it was compiled.
@@ -134,11 +199,25 @@ impl Unpacked {
         Ok(target)
     }
 
+    /// Removes the directories of instances that are gone: their libraries stay loaded without their files, which may be
+    /// large where other files lie beside a library.
+    pub(crate) fn remove_private_directories(&self) {
+        let copies = self.copies.load(Ordering::Relaxed);
+        for number in self.removed.swap(copies, Ordering::Relaxed)..copies {
+            // What cannot be removed now is removed with the others.
+            let _ = std::fs::remove_dir_all(self.private_path(number));
+        }
+    }
+
+    fn private_path(&self, number: u64) -> PathBuf {
+        // As deep as the binaries themselves: FMUs look for `../../resources` from there.
+        self.own.path().join("binaries").join(number.to_string())
+    }
+
     /// A new directory for the library of one instance.
     pub(crate) fn private_directory(&self) -> std::io::Result<PathBuf> {
         let number = self.copies.fetch_add(1, Ordering::Relaxed);
-        // As deep as the binaries themselves: FMUs look for `../../resources` from there.
-        let directory = self.own.path().join("binaries").join(number.to_string());
+        let directory = self.private_path(number);
         std::fs::create_dir_all(&directory)?;
         Ok(directory)
     }
@@ -237,9 +316,18 @@ fn show_beside_copies(kept: &Path, own: &Path) -> std::io::Result<()> {
         } else if entry.file_type()?.is_dir() {
             copy_directory(&file, &target)?;
         } else {
-            std::fs::copy(file, target).map(|_| ())?;
+            copy_file(&file, &target)?;
         }
     }
+    Ok(())
+}
+
+/// Copies a file with its time, which tells whether it is changed later.
+fn copy_file(file: &Path, target: &Path) -> std::io::Result<()> {
+    std::fs::copy(file, target)?;
+    // The copy may be read-only, as files in a cache are.
+    let time = std::fs::metadata(file).and_then(|file| file.modified());
+    let _ = time.and_then(|time| std::fs::File::open(target)?.set_modified(time));
     Ok(())
 }
 
@@ -272,7 +360,7 @@ fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
         if entry.file_type()?.is_dir() {
             copy_directory(&entry.path(), &target)?;
         } else {
-            std::fs::copy(entry.path(), target)?;
+            copy_file(&entry.path(), &target)?;
         }
     }
     Ok(())

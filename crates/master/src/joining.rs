@@ -273,6 +273,7 @@ fn wired(wire: usize, end: WireEnd, kind: VariableType) -> Target {
         end,
         kind,
         applied: Transformation::IDENTITY,
+        kept: Transformation::IDENTITY,
         given: f64::NAN,
     }
 }

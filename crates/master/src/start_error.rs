@@ -69,6 +69,7 @@ pub enum LoadErrorKind {
     NotLoaded,
     /// Its process crashed, hung, or left while it was loaded.
     Lost,
-    /// The machine that is to run it cannot be reached, or has no room for it, whatever the FMU.
+    /// The machine that is to run it cannot be reached, or lacks something for it, whatever the FMU: this machine, too,
+    /// may have no descriptors, no memory or no room left.
     HostLost,
 }

@@ -78,10 +78,27 @@ impl Clock {
         (seconds / self.step * self.ticks_per_step as f64).round() as Ticks
     }
 
+    /// The number of ticks until `time`, s: whole macro-steps where it is their communication point but for rounding.
+    pub fn ticks_until(&self, time: f64) -> Ticks {
+        let duration = time - self.start;
+        let steps = (duration / self.step).round();
+        let point = self.start + steps * self.step;
+        let is_same = (point - time).abs() <= rounding(time.abs().max(self.start.abs()));
+        if steps >= 1.0 && is_same {
+            return (steps as Ticks).saturating_mul(self.ticks_per_step);
+        }
+        self.ticks(duration)
+    }
+
     /// Start time, s.
     pub fn start(&self) -> f64 {
         self.start
     }
+}
+
+/// By how much two ways to compute a time may differ, s: the distance to the next double, or up to twice that.
+pub(crate) fn rounding(time: f64) -> f64 {
+    f64::EPSILON * time.abs()
 }
 
 fn least_common_multiple(a: i64, b: i64) -> Option<i64> {
@@ -205,6 +222,22 @@ mod tests {
             let ticks = clock.ticks_per_step() * steps as Ticks;
             assert_eq!(clock.seconds_after(steps), clock.seconds(ticks));
         }
+    }
+
+    /// 1.7e9 s has a resolution of 0.24 µs, far more than a millionth of these macro-steps.
+    #[test]
+    fn late_communication_points_are_whole_macro_steps_after_the_start() {
+        let clock = Clock::new(1.7e9, 1e-3, []).unwrap();
+        for steps in [1, 100, 10_100, 123_457] {
+            let point = clock.seconds_after(steps);
+            for time in [point.next_down(), point, point.next_up()] {
+                let ticks = clock.ticks_per_step() * steps as Ticks;
+                assert_eq!(clock.ticks_until(time), ticks, "{time}");
+            }
+        }
+        assert_eq!(clock.ticks_until(1.7e9 + 0.5), 500 * clock.ticks_per_step());
+        let between = clock.ticks_until(1.7e9 + 0.5e-3);
+        assert!((between - clock.ticks_per_step() / 2).abs() < clock.ticks_per_step() / 1000);
     }
 
     #[test]

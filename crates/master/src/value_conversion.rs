@@ -72,7 +72,12 @@ impl ValueConversion {
             Some(TypeConversion::Number(rounding)) => Some(*rounding),
             _ => None,
         };
-        let target = target(output.kind, input.kind, is_affine, rounding)?;
+        let from = match output.is_switch && input.kind == VariableType::Boolean {
+            // A number that is 0 or 1.
+            true => VariableType::Integer,
+            false => output.kind,
+        };
+        let target = target(from, input.kind, is_affine, rounding)?;
         Ok(match target {
             None => Self::Same,
             Some(target) => Self::Number {
@@ -183,6 +188,7 @@ fn target(
 ) -> Result<Option<Target>, Misfit> {
     const ROUNDINGS: &str = "ask for `convert = \"round\"`, \"floor\", \"ceiling\" or \"truncate\", or give a table of values";
     const NONZERO: &str = "ask for `convert = \"nonzero\"`, or give a table of values";
+    const NONZERO_OF_REAL: &str = "ask for `convert = \"nonzero\"`; a block `table` of 0 and 1 with `interpolation = \"hold\"` needs no `convert`";
     const TABLE: &str = "give a table of values, such as `convert = { low = 0, high = 1 }`";
     let is_word = rounding == Some(NumberConversion::Nonzero);
     let is_rounding = rounding.is_some() && !is_word;
@@ -203,6 +209,7 @@ fn target(
         (VariableType::Integer, VariableType::Boolean) if !is_affine && rounding.is_none() => {
             Ok(Some(Target::Boolean))
         }
+        (VariableType::Real, VariableType::Boolean) => misfit("", NONZERO_OF_REAL),
         (_, VariableType::Boolean) => misfit("", NONZERO),
         (VariableType::Boolean, VariableType::Enumeration) => misfit("", TABLE),
         (_, VariableType::Integer | VariableType::Enumeration) if is_rounding => {

@@ -3,6 +3,7 @@
 use crate::engine::value_of_wire;
 use crate::fault::Fault;
 use crate::graph::{Graph, SignalWire};
+use crate::plan::Store;
 use crate::state::{SystemState, empty_value, input_at_start};
 use crate::step::Step;
 use crate::unit::{Causality, UnitResult, Value};
@@ -90,7 +91,8 @@ impl Watched {
                 let (channels, signals) = (&state.scenario.channels, &state.signals);
                 let mut number = Value::Real(0.0);
                 // A value that cannot be converted ends the run with the next step.
-                if let Ok(value) = value_of_wire(&graph, channels, signals, wire, &mut number) {
+                let place = (wire, Store::Shown);
+                if let Ok(value) = value_of_wire(&graph, channels, signals, place, &mut number) {
                     self.value.clone_from(value);
                 }
             }

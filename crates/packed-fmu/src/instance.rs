@@ -11,7 +11,7 @@ use gyrator::graph::Graph;
 use gyrator::run::{deserialize, serialize};
 use gyrator::system::FmuCache;
 use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
-use gyrator_system::{Problem, Spanned, SystemFile, toml_file};
+use gyrator_system::{Problem, Spanned, SystemFile, Tolerance, toml_file};
 
 use crate::contents::{self, Contents};
 use crate::location;
@@ -115,7 +115,7 @@ impl PackedSystem {
         file.experiment.start_time = Some(Spanned::unplaced(self.experiment.start));
         file.experiment.stop_time = self.experiment.stop.map(Spanned::unplaced);
         if let Some(tolerance) = self.experiment.tolerance {
-            file.experiment.tolerance = Some(Spanned::unplaced(tolerance));
+            file.experiment.tolerance = Some(Spanned::unplaced(Tolerance::Relative(tolerance)));
         }
         for (name, value) in self.slots.starts() {
             let port = file.port(name).map_err(|problem| failed(problem.message))?;
@@ -161,11 +161,15 @@ impl PackedSystem {
     /// How many macro-steps the communication step to `end` has.
     fn macro_steps(&self, step: f64, end: f64, macro_step: f64) -> Result<Steps, Fault> {
         let stop = self.experiment.stop;
-        if stop.is_some_and(|stop| (end - stop).abs() <= STEP_TOLERANCE * macro_step) {
+        // Times of the importer are doubles, and far from zero they are as coarse as this, s.
+        let rounding = f64::EPSILON * end.abs();
+        if stop.is_some_and(|stop| (end - stop).abs() <= STEP_TOLERANCE * macro_step + rounding) {
             return Ok(Steps::UntilStopTime);
         }
         let count = (step / macro_step).round();
-        let is_whole = (step - count * macro_step).abs() <= STEP_TOLERANCE * macro_step * count;
+        // A step is the difference of two of them.
+        let tolerance = STEP_TOLERANCE * macro_step * count + 2.0 * rounding;
+        let is_whole = (step - count * macro_step).abs() <= tolerance;
         if count > MOST_MACRO_STEPS {
             return Err(Fault::Discard(format!(
                 "a communication step of {step} s has more than {MOST_MACRO_STEPS} macro-steps of {macro_step} s"

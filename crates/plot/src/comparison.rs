@@ -1,5 +1,7 @@
 //! Two results, where they differ most.
 
+use std::collections::BTreeMap;
+
 use gyrator_chart::{Curve, Figure, Panel};
 use gyrator_record::{
     Column, ColumnComparison, ColumnType, Comparison, Decimated, Decimator, Interpolation, Series,
@@ -14,16 +16,17 @@ const SHOWN: usize = 4;
 /// The signals that are furthest from the reference, over the tube of the tolerance, and their deviation in its own tube.
 /// `names` are those of the result and of the reference.
 #[must_use]
-pub fn comparison(
-    (result, reference): (&Table, &Table),
+pub fn comparison<'a>(
+    (result, reference): (&'a Table, &'a Table),
     (result_name, reference_name): (&str, &str),
     found: &Comparison,
     tolerance: &Tolerance,
 ) -> Figure {
     let mut columns: Vec<(f64, &ColumnComparison, &[f64], &[f64])> = Vec::new();
+    let (of_result, of_reference) = (result.by_name(), reference.by_name());
     for column in &found.columns {
-        let numbers = |table| Table::column(table, &column.name).and_then(Series::numbers);
-        if let (Some(found), Some(expected)) = (numbers(result), numbers(reference)) {
+        let numbers = |table: &BTreeMap<&str, &'a Series>| table.get(&*column.name)?.numbers();
+        if let (Some(found), Some(expected)) = (numbers(&of_result), numbers(&of_reference)) {
             columns.push((
                 badness(column, expected, tolerance),
                 column,
@@ -173,6 +176,7 @@ mod tests {
     fn table(columns: &[(&str, [f64; 3])]) -> Table {
         let series = columns.iter().map(|(name, values)| Series {
             name: (*name).to_owned(),
+            unit: None,
             values: Values::Numbers(values.to_vec()),
         });
         Table {

@@ -1,6 +1,8 @@
 //! Which columns of a result are drawn.
 
-use gyrator_record::{Column, ColumnType};
+use std::collections::{BTreeMap, BTreeSet};
+
+use gyrator_record::{Column, ColumnType, is_heading};
 use wildmatch::WildMatch;
 
 /// Columns of error bars are this and the name of a signal.
@@ -36,19 +38,22 @@ pub struct Choice {
 /// [`UnknownName`] for a pattern that fits no column of numbers.
 pub fn choose(columns: &[Column], patterns: &[String]) -> Result<Choice, UnknownName> {
     let is_number = |column: &Column| column.kind != ColumnType::String;
+    let known = names(columns);
     let mut chosen: Vec<usize> = Vec::new();
     for pattern in patterns {
         let matcher = WildMatch::new(pattern);
         let fits = |column: &Column| {
-            // A column may have a name with a star in it.
-            is_number(column) && (matcher.matches(&column.name) || column.name == *pattern)
+            // A column may have a name with a star in it, or be called as in the file, with its unit.
+            is_number(column)
+                && (matcher.matches(&column.name)
+                    || is_heading(pattern, &column.name, column.unit.as_deref()))
         };
         let means_errors = pattern.starts_with(ERROR);
         let found = columns
             .iter()
             .enumerate()
             .filter(|(_, column)| fits(column));
-        let found = found.filter(|(_, column)| means_errors || !is_error(columns, &column.name));
+        let found = found.filter(|(_, column)| means_errors || !is_error(&known, &column.name));
         let found: Vec<usize> = found.map(|(place, _)| place).collect();
         if found.is_empty() {
             let known = columns.iter().filter(|column| is_number(column));
@@ -67,15 +72,15 @@ pub fn choose(columns: &[Column], patterns: &[String]) -> Result<Choice, Unknown
             found.map(|(place, _)| place)
         };
         let signals = places(|name| !name.starts_with(BOND));
-        let signals = signals.filter(|place| !is_error(columns, &columns[*place].name));
+        let signals = signals.filter(|place| !is_error(&known, &columns[*place].name));
         chosen.extend(signals);
         chosen.extend(places(is_of_bond));
     }
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     chosen.retain(|place| seen.insert(*place));
     let errors = chosen.iter().filter_map(|place| {
         let name = format!("{ERROR}{}", columns[*place].name);
-        columns.iter().position(|column| column.name == name)
+        known.get(&*name).copied()
     });
     let errors: Vec<usize> = errors.filter(|place| seen.insert(*place)).collect();
     chosen.extend(errors);
@@ -85,10 +90,18 @@ pub fn choose(columns: &[Column], patterns: &[String]) -> Result<Choice, Unknown
     })
 }
 
+/// The places of columns by their names.
+pub(crate) fn names(columns: &[Column]) -> BTreeMap<&str, usize> {
+    let places = columns.iter().enumerate().rev();
+    places
+        .map(|(place, column)| (column.name.as_str(), place))
+        .collect()
+}
+
 /// Whether a column is the error bar of another one.
-pub(crate) fn is_error(columns: &[Column], name: &str) -> bool {
+pub(crate) fn is_error(known: &BTreeMap<&str, usize>, name: &str) -> bool {
     let signal = name.strip_prefix(ERROR);
-    signal.is_some_and(|signal| columns.iter().any(|column| column.name == signal))
+    signal.is_some_and(|signal| known.contains_key(signal))
 }
 
 fn is_of_bond(name: &str) -> bool {

@@ -1,10 +1,12 @@
 //! Signals over time, by unit.
 
+use std::collections::BTreeMap;
+
 use gyrator_chart::{Curve, Figure, Panel};
 use gyrator_record::{Column, ColumnType, Decimated};
 
 use crate::facts::Facts;
-use crate::selection::{BOND, ERROR, is_error, unit_of_bond};
+use crate::selection::{BOND, ERROR, is_error, names, unit_of_bond};
 
 /// Stretches of time of a drawn column: about two for each pixel.
 pub const BUCKETS: usize = 2000;
@@ -55,16 +57,14 @@ pub fn figure(runs: &[Drawn], is_named: bool) -> Figure {
         .iter()
         .map(|known| known.column.clone())
         .collect();
-    let signals = columns.iter().filter(|column| {
-        let means_errors = is_named
-            && first
-                .rows
-                .columns
-                .iter()
-                .all(|known| known.column.name.starts_with(ERROR));
-        means_errors || !is_error(&columns, &column.name)
-    });
-    let mut signals: Vec<Signal<'_>> = signals.map(|column| Signal::new(column, runs)).collect();
+    let known = names(&columns);
+    let means_errors = is_named && columns.iter().all(|column| column.name.starts_with(ERROR));
+    let signals = columns.iter();
+    let signals = signals.filter(|column| means_errors || !is_error(&known, &column.name));
+    let places: Vec<BTreeMap<&str, usize>> = runs.iter().map(|run| run.rows.by_name()).collect();
+    let mut signals: Vec<Signal<'_>> = signals
+        .map(|column| Signal::new(column, runs, &places))
+        .collect();
     let mut notes = Vec::new();
     if !is_named {
         let moves = |signal: &Signal<'_>| signal.span > ROUNDING * signal.magnitude;
@@ -114,11 +114,12 @@ fn title(runs: &[Drawn]) -> String {
 }
 
 impl<'a> Signal<'a> {
-    fn new(column: &'a Column, runs: &[Drawn]) -> Self {
+    /// `places` are those of the columns of each run.
+    fn new(column: &'a Column, runs: &[Drawn], places: &[BTreeMap<&str, usize>]) -> Self {
         let name = &column.name;
-        let ranges = runs
-            .iter()
-            .filter_map(|run| run.rows.range(run.rows.column(name)?));
+        let runs_and_places = runs.iter().zip(places);
+        let ranges =
+            runs_and_places.filter_map(|(run, places)| run.rows.range(*places.get(name.as_str())?));
         let (mut span, mut magnitude) = (0.0_f64, 0.0_f64);
         for (least, greatest) in ranges {
             span = span.max(greatest - least);

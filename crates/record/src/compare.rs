@@ -130,13 +130,14 @@ impl fmt::Display for ColumnComparison {
 /// equal or not.
 pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comparison {
     let places = places(result, reference);
+    let (found, wanted) = (result.by_name(), reference.by_name());
     let mut comparison = Comparison {
         columns: Vec::new(),
         missing: Vec::new(),
         additional: Vec::new(),
     };
     for expected in &reference.series {
-        match result.column(&expected.name) {
+        match found.get(&*expected.name) {
             Some(found) => comparison.columns.push(compare_columns(
                 found,
                 expected,
@@ -150,7 +151,7 @@ pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comp
     let additional = result
         .series
         .iter()
-        .filter(|series| reference.column(&series.name).is_none());
+        .filter(|series| !wanted.contains_key(&*series.name));
     comparison.additional = additional.map(|series| series.name.clone()).collect();
     comparison
 }

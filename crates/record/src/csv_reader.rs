@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use csv::StringRecord;
-
+use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
+use crate::heading::{names_and_units, place_of_time};
 use crate::table::{Series, Table, Values};
 
 /// Why a CSV file was not read.
@@ -30,26 +30,32 @@ pub enum CsvError {
     },
 }
 
-/// Reads comma-separated values: names in the first line, the time in the column `time` or else in
-/// the first; see [`parse_csv`].
+/// Reads comma-separated values: names in the first line, and a column `time` or `t`; see [`parse_csv`].
 ///
 /// # Errors
 ///
 /// [`CsvError`] with the line.
 pub fn read_csv(path: &Path) -> Result<Table, CsvError> {
+    read_csv_with(path, None)
+}
+
+/// As [`read_csv`], with the name of the column of the times.
+pub(crate) fn read_csv_with(path: &Path, time_column: Option<&str>) -> Result<Table, CsvError> {
     let bytes = std::fs::read(path).map_err(|source| CsvError::Io {
         path: path.to_owned(),
         source,
     })?;
-    parse_csv(&bytes, path)
+    parse(&bytes, path, time_column)
 }
 
-/// Reads comma-separated values (RFC 4180; lines may end in a line feed alone; a byte-order mark,
-/// empty lines and spaces around cells are skipped); `path` names them in errors.
+/// Reads comma-separated values (RFC 4180; lines may end in a line feed alone; a byte-order mark, empty lines, spaces
+/// around cells and separators at the end of lines are skipped); `path` names them in errors. Semicolons or tabs may
+/// separate the cells instead; numbers may have decimal commas then.
 ///
-/// Times never decrease. Numbers are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read
-/// as 1 and 0. A column is text if all its cells are quoted and one is no number, or if its first
-/// cell is not empty, not quoted and not a number.
+/// The times are in the column `time`, or else `t`, in any case of letters, with a unit of time in brackets or
+/// without. They never decrease. A unit in brackets at the end of another name, `x [m]`, is no part of it. Numbers
+/// are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read as 1 and 0. A column is text if all its cells are
+/// quoted and one is no number, or if its first cell is not empty, not quoted and not a number.
 ///
 /// Results of Ecos get the names that its systems and ours have: the column `a::x[REAL]` is read
 /// as `a.x`, and the count of iterations before the time is left out.
@@ -58,7 +64,11 @@ pub fn read_csv(path: &Path) -> Result<Table, CsvError> {
 ///
 /// [`CsvError::Content`] with the line.
 pub fn parse_csv(bytes: &[u8], path: &Path) -> Result<Table, CsvError> {
-    read_table(bytes).map_err(|(line, message)| CsvError::Content {
+    parse(bytes, path, None)
+}
+
+fn parse(bytes: &[u8], path: &Path, time_column: Option<&str>) -> Result<Table, CsvError> {
+    read_table(bytes, time_column).map_err(|(line, message)| CsvError::Content {
         path: path.to_owned(),
         line,
         message,
@@ -68,16 +78,20 @@ pub fn parse_csv(bytes: &[u8], path: &Path) -> Result<Table, CsvError> {
 /// Line and column, both from 1, of the cell that holds a value: that of `row`, from 0, in the column that is read
 /// as `name`. The column counts characters. `None` where the file is no CSV file that can be read again.
 #[must_use]
-pub fn place_of_cell(path: &Path, name: &str, row: usize) -> Option<(usize, usize)> {
+pub fn place_of_cell(
+    path: &Path,
+    time_column: Option<&str>,
+    name: &str,
+    row: usize,
+) -> Option<(usize, usize)> {
     if !path.is_file() {
         return None;
     }
     let text = std::fs::read_to_string(path).ok()?;
-    let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(&text));
-    let names = read_names(&mut rows).ok()?;
-    let is_of_ecos = is_of_ecos(&names);
-    let mut known = names.into_iter();
-    let cell = known.position(|known| Builder::new(known, is_of_ecos).name == name)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut rows = Rows::new(text, Dialect::of(text, time_column).separator);
+    let builders = builders(&read_names(&mut rows).ok()?);
+    let cell = builders.iter().position(|known| known.name == name)?;
     for _ in 0..=row {
         rows.next().ok().filter(|is_row| *is_row)?;
     }
@@ -86,33 +100,30 @@ pub fn place_of_cell(path: &Path, name: &str, row: usize) -> Option<(usize, usiz
 
 pub(crate) const NOT_TEXT: &str = "this is not UTF-8 text; `iconv -f LATIN1 -t UTF-8 FILE > NEW.csv` converts it, with its encoding in place of LATIN1";
 
-/// The line and its error.
-pub(crate) type Wrong = (usize, String);
-
-fn read_table(bytes: &[u8]) -> Result<Table, Wrong> {
+fn read_table(bytes: &[u8], time_column: Option<&str>) -> Result<Table, Wrong> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         (1 + count_lines(before), NOT_TEXT.to_owned())
     })?;
-    let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut dialect = Dialect::of(text, time_column);
+    let mut rows = Rows::new(text, dialect.separator);
     let names = read_names(&mut rows)?;
-    let is_of_ecos = is_of_ecos(&names);
-    let of_time = names.iter().position(|name| name == "time").unwrap_or(0);
-    let builders = names.into_iter().map(|name| Builder::new(name, is_of_ecos));
-    let mut builders: Vec<Builder> = builders.collect();
+    let of_time = place_of_time(&names, time_column).map_err(|message| (rows.line, message))?;
+    let mut builders = builders(&names);
     let mut time = Vec::new();
     while rows.next()? {
         let fail = |message| (rows.line, message);
-        read_row(&rows, &mut builders).map_err(fail)?;
-        let now = builders[of_time].numbers.last().copied();
-        let now = now.unwrap_or(f64::NAN);
+        read_row(&rows, &mut builders, &mut dialect).map_err(fail)?;
+        let now = builders[of_time.place].numbers.last().copied();
+        let now = of_time.seconds(now.unwrap_or(f64::NAN));
         check_time(now, time.last()).map_err(fail)?;
         time.push(now);
     }
-    builders.remove(of_time);
+    builders.remove(of_time.place);
     let series = builders.into_iter().map(Builder::finish).collect();
     let mut table = Table { time, series };
-    if is_of_ecos {
+    if is_of_ecos(&names) {
         table.series.remove(0);
     }
     Ok(table)
@@ -132,156 +143,13 @@ pub(crate) fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
     }
 }
 
-pub(crate) fn count_lines(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
-}
-
-/// Walks over the rows of a text.
-pub(crate) struct Rows<'a> {
-    text: &'a str,
-    reader: csv::Reader<&'a [u8]>,
-    record: StringRecord,
-    /// Whether each cell of the row stands in quotes.
-    quoted: Vec<bool>,
-    /// Line of the row.
-    pub(crate) line: usize,
-    /// The row as it stands in the text.
-    row: &'a str,
-}
-
-impl<'a> Rows<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
-        let mut builder = csv::ReaderBuilder::new();
-        let builder = builder.has_headers(false).flexible(true);
-        Self {
-            text,
-            reader: builder.from_reader(text.as_bytes()),
-            record: StringRecord::new(),
-            quoted: Vec::new(),
-            line: 1,
-            row: "",
-        }
-    }
-
-    /// Goes to the next row. False if there is none.
-    pub(crate) fn next(&mut self) -> Result<bool, Wrong> {
-        let position = self.reader.position().clone();
-        let place = |position: &csv::Position| usize::try_from(position.byte()).unwrap_or(0);
-        let is_row = self.reader.read_record(&mut self.record);
-        let is_row = is_row.map_err(|error| (self.line, error.to_string()))?;
-        if !is_row {
-            return Ok(false);
-        }
-        let raw = &self.text[place(&position)..place(self.reader.position())];
-        let row = raw.trim_start_matches(['\r', '\n']);
-        let empty_lines = count_lines(&raw.as_bytes()[..raw.len() - row.len()]);
-        self.line = usize::try_from(position.line()).unwrap_or(0) + empty_lines;
-        self.row = row;
-        self.find_quotes(row)
-            .map_err(|message| (self.line, message.to_owned()))?;
-        Ok(true)
-    }
-
-    /// Finds the cells in quotes: the `csv` crate does not report them, and accepts misplaced quotes.
-    fn find_quotes(&mut self, mut row: &str) -> Result<(), &'static str> {
-        self.quoted.clear();
-        for cell in &self.record {
-            let is_quoted = row.starts_with('"');
-            let quotes = if is_quoted {
-                2 + cell.matches('"').count()
-            } else {
-                0
-            };
-            let Some((raw, rest)) = row.split_at_checked(cell.len() + quotes) else {
-                return Err("a double quote is not closed");
-            };
-            let is_end = rest.is_empty() || rest.starts_with([',', '\r', '\n']);
-            if !is_end || is_quoted && !raw.ends_with('"') {
-                return Err("text follows a closing double quote; quotes within are doubled");
-            }
-            self.quoted.push(is_quoted);
-            row = rest.get(1..).unwrap_or_default();
-        }
-        Ok(())
-    }
-
-    /// The cells, and whether they stand in quotes; without the spaces around those that do not.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
-        let cells = self.record.iter().zip(&self.quoted);
-        cells.map(|(cell, quoted)| (if *quoted { cell } else { cell.trim() }, *quoted))
-    }
-
-    /// Line and column of the first character of a cell.
-    fn place(&self, cell: usize) -> Option<(usize, usize)> {
-        let mut start = 0;
-        for (before, is_quoted) in self.record.iter().zip(&self.quoted).take(cell) {
-            let quotes = match is_quoted {
-                true => 2 + before.matches('"').count(),
-                false => 0,
-            };
-            start += before.len() + quotes + 1;
-        }
-        let before = self.row.get(..start)?;
-        let of_line = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let line = self.line + count_lines(before.as_bytes());
-        Some((line, 1 + before[of_line..].chars().count()))
-    }
-
-    fn is_last(&self) -> bool {
-        let end = usize::try_from(self.reader.position().byte()).unwrap_or(0);
-        self.text[end..].trim_start_matches(['\r', '\n']).is_empty()
-    }
-
-    /// Refuses a row of another length than the names have; `may_be_cut` where the text ends with the file.
-    pub(crate) fn check_length(&self, expected: usize, may_be_cut: bool) -> Result<(), String> {
-        let found = self.record.len();
-        if found == expected {
-            return Ok(());
-        }
-        let is_cut = may_be_cut && found < expected && self.is_last();
-        let cut = if is_cut {
-            "; was the file cut off?"
-        } else {
-            ""
-        };
-        Err(format!("{found} cells for {expected} columns{cut}"))
-    }
-}
-
-/// Refuses a header whose names other characters than commas separate.
-pub(crate) fn check_separator(text: &str) -> Result<(), Wrong> {
-    let header = text.trim_start_matches(['\r', '\n']);
-    let line = 1 + count_lines(&text.as_bytes()[..text.len() - header.len()]);
-    let header = header.lines().next().unwrap_or_default();
-    let (separators, written) = match separator(header) {
-        Some(';') => ("semicolons", ";"),
-        Some('\t') => ("tabs", "\\t"),
-        _ => return Ok(()),
-    };
-    // Where commas are not between the columns, they may be in the numbers.
-    let message = format!(
-        "{separators} separate the columns; write commas between them and points in the numbers, as \
-         `tr ',{written}' '.,' < FILE > NEW.csv` does"
-    );
-    Err((line, message))
-}
-
-/// The character after the first name of a header, where it can be no other than a separator.
-fn separator(header: &str) -> Option<char> {
-    let (first, rest) = match header.strip_prefix('"') {
-        Some(header) => header.split_once('"')?,
-        None => header.split_at(header.find([',', ';', '\t'])?),
-    };
-    let is_certain = first.trim() == "time" || !header.contains(',');
-    rest.chars().next().filter(|_| is_certain)
-}
-
+/// Reads the header.
 pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
-    check_separator(rows.text)?;
     if !rows.next()? {
         let message = "the file is empty; its first line must name the columns";
         return Err((1, message.to_owned()));
     }
+    rows.drop_trailing();
     let names: Vec<String> = rows.cells().map(|(name, _)| name.to_owned()).collect();
     let mut seen = BTreeSet::new();
     if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
@@ -290,9 +158,13 @@ pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
     Ok(names)
 }
 
-pub(crate) fn read_row(rows: &Rows<'_>, builders: &mut [Builder]) -> Result<(), String> {
+pub(crate) fn read_row(
+    rows: &Rows<'_>,
+    builders: &mut [Builder],
+    dialect: &mut Dialect,
+) -> Result<(), String> {
     for ((cell, is_quoted), builder) in rows.cells().zip(builders.iter_mut()) {
-        builder.push(cell, is_quoted)?;
+        builder.push(cell, is_quoted, dialect)?;
     }
     rows.check_length(builders.len(), true)
 }
@@ -300,6 +172,7 @@ pub(crate) fn read_row(rows: &Rows<'_>, builders: &mut [Builder]) -> Result<(), 
 /// A column while it is read.
 pub(crate) struct Builder {
     name: String,
+    unit: Option<String>,
     numbers: Vec<f64>,
     /// The cells as they stand in the file, as long as the column may be text.
     texts: Vec<String>,
@@ -308,28 +181,47 @@ pub(crate) struct Builder {
     is_text: bool,
 }
 
+/// A builder for each column of a header.
+pub(crate) fn builders(names: &[String]) -> Vec<Builder> {
+    if is_of_ecos(names) {
+        return names.iter().map(|name| Builder::of_ecos(name)).collect();
+    }
+    let named = names_and_units(names.iter().map(String::as_str));
+    let builders = named
+        .into_iter()
+        .map(|(name, unit)| Builder::new(name, unit));
+    builders.collect()
+}
+
 impl Builder {
-    pub(crate) fn new(name: String, is_of_ecos: bool) -> Self {
-        let (variable, of_type) = match name.rsplit_once('[') {
-            Some((variable, of_type)) if is_of_ecos => (variable, of_type),
-            _ => (name.as_str(), ""),
-        };
-        let name = match variable.split_once("::") {
-            Some((component, variable)) if is_of_ecos => format!("{component}.{variable}"),
-            _ => variable.to_owned(),
-        };
-        let is_bare_text = of_type == "STR]";
+    fn new(name: String, unit: Option<String>) -> Self {
         Self {
             name,
+            unit,
             numbers: Vec::new(),
             texts: Vec::new(),
-            is_bare_text,
-            is_text: is_bare_text,
+            is_bare_text: false,
+            is_text: false,
         }
     }
 
-    fn push(&mut self, text: &str, is_quoted: bool) -> Result<(), String> {
-        let number = parse_number(text);
+    /// Of a column `component::variable[TYPE]`.
+    fn of_ecos(heading: &str) -> Self {
+        let (variable, of_type) = heading.rsplit_once('[').unwrap_or((heading, ""));
+        let name = match variable.split_once("::") {
+            Some((component, variable)) => format!("{component}.{variable}"),
+            _ => variable.to_owned(),
+        };
+        let is_text = of_type == "STR]";
+        Self {
+            is_bare_text: is_text,
+            is_text,
+            ..Self::new(name, None)
+        }
+    }
+
+    fn push(&mut self, text: &str, is_quoted: bool, dialect: &mut Dialect) -> Result<(), String> {
+        let number = dialect.number(text);
         let is_bare = !is_quoted && number.is_none() && !text.is_empty();
         self.is_bare_text |= is_bare && self.numbers.is_empty();
         let may_be_text = self.is_bare_text || is_quoted && self.texts.len() == self.numbers.len();
@@ -354,6 +246,7 @@ impl Builder {
         };
         Series {
             name: self.name,
+            unit: self.unit,
             values,
         }
     }
@@ -364,16 +257,4 @@ pub(crate) fn not_a_number(name: &str, text: &str) -> String {
         return format!("a cell of column `{name}` is empty; write nan where a number is missing");
     }
     format!("`{text}` in column `{name}` is not a number; every cell of a text column is quoted")
-}
-
-/// Numbers as C and Rust write them; words of boolean columns count as 1 and 0.
-pub(crate) fn parse_number(text: &str) -> Option<f64> {
-    let text = text.trim();
-    if let Ok(number) = text.parse() {
-        return Some(number);
-    }
-    let is = |word: &str| text.eq_ignore_ascii_case(word);
-    is("true")
-        .then_some(1.0)
-        .or_else(|| is("false").then_some(0.0))
 }

@@ -1,5 +1,7 @@
 //! As much of a result as a picture can show: the extremes of each stretch of time.
 
+use std::collections::BTreeMap;
+
 use crate::result_file::ResultFile;
 use crate::sink::Column;
 use crate::table::Values;
@@ -317,6 +319,16 @@ impl Decimated {
     pub fn column(&self, name: &str) -> Option<usize> {
         let mut columns = self.columns.iter();
         columns.position(|column| column.column.name == name)
+    }
+
+    /// The places of all columns by their names.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<&str, usize> {
+        // Of columns of one name the first counts.
+        let columns = self.columns.iter().enumerate().rev();
+        columns
+            .map(|(place, column)| (column.column.name.as_str(), place))
+            .collect()
     }
 
     /// Time, s, and value of each row that is kept of a column, in the order of the rows, with the first and the last

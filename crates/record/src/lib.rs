@@ -20,12 +20,16 @@ mod compare;
 #[cfg(feature = "parquet")]
 mod conversion;
 mod csv_reader;
+mod csv_rows;
 mod csv_sink;
 mod decimated;
 mod decimating_sink;
 mod descriptor;
 #[cfg(feature = "parquet")]
 mod group_writer;
+#[cfg(feature = "parquet")]
+mod guarded;
+mod heading;
 mod lookup;
 mod memory_sink;
 #[cfg(feature = "parquet")]
@@ -58,6 +62,7 @@ pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
 pub use decimating_sink::DecimatingSink;
+pub use heading::is_heading;
 pub use lookup::{Interpolation, row_at};
 pub use memory_sink::{
     ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
@@ -74,4 +79,4 @@ pub use sink::{
     is_stream, is_written_by_rows,
 };
 pub use table::{RenameError, Series, Table, Values};
-pub use table_reader::{ReadTableError, read_columns, read_table};
+pub use table_reader::{ReadTableError, read_columns, read_table, read_table_with};

@@ -24,11 +24,12 @@ impl Interpolation {
     #[must_use]
     pub fn value(self, time: &[f64], column: &[f64], now: f64) -> f64 {
         let (row, fraction) = row_at(time, now);
+        let is_after_row = || !is_same_time(time[row], now, time[row + 1] - time[row]);
         match self {
             Self::Linear if fraction > 0.0 => {
                 column[row] + fraction * (column[row + 1] - column[row])
             }
-            Self::Next if fraction > 0.0 && !is_same_time(fraction, 0.0, 1.0) => column[row + 1],
+            Self::Next if fraction > 0.0 && is_after_row() => column[row + 1],
             _ => column[row],
         }
     }
@@ -78,5 +79,12 @@ mod tests {
         }
         let late = 2.0 + 1e-12;
         assert_eq!(Interpolation::Next.value(&TIME, &COLUMN, late), 5.0);
+        // Neighbouring doubles are one time where they are far from zero: here 0.24 µs apart.
+        let rows = [1.7e9_f64, 1.7e9 + 1e-3, 1.7e9 + 2e-3];
+        for now in [rows[1].next_down(), rows[1], rows[1].next_up()] {
+            for interpolation in [Interpolation::Hold, Interpolation::Next] {
+                assert_eq!(interpolation.value(&rows, &[0.0, 1.0, 2.0], now), 1.0);
+            }
+        }
     }
 }

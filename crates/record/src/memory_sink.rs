@@ -126,6 +126,7 @@ impl From<Recorded> for Table {
     fn from(recorded: Recorded) -> Self {
         let series = |found: RecordedColumn| Series {
             name: found.column.name,
+            unit: found.column.unit,
             values: match found.values {
                 ColumnValues::Real(values) => Values::Numbers(values),
                 ColumnValues::Integer(values) => {

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead};
 
-use crate::csv_reader::{Rows, read_names};
+use crate::csv_reader::read_names;
+use crate::csv_rows::Rows;
 use crate::row_buffer::RowBuffer;
 use crate::row_text::{Texts, push_name};
 use crate::sink::{Cell, Column, ColumnType};
@@ -192,7 +193,7 @@ impl DoublesHeader {
         };
         let (line, length) = first_line(text);
         let line = std::str::from_utf8(&text[..line]).ok()?;
-        let names = read_names(&mut Rows::new(line)).ok()?;
+        let names = read_names(&mut Rows::new(line, b',')).ok()?;
         (length > line.len()).then(|| Self {
             names,
             length: length + 1,

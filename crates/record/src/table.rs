@@ -1,5 +1,8 @@
 //! A result in memory, column by column.
 
+use std::collections::BTreeMap;
+
+use crate::heading::is_heading;
 use crate::same_time::is_same_time;
 use crate::sink::ColumnType;
 
@@ -17,6 +20,8 @@ pub struct Table {
 pub struct Series {
     /// Name, usually `component.variable`.
     pub name: String,
+    /// Unit, where the file states one.
+    pub unit: Option<String>,
     /// A value for each row.
     pub values: Values,
 }
@@ -92,13 +97,23 @@ impl Table {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// Gives columns other names, pairs of old and new, all at once.
+    /// All columns by their names, of which each is there once.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<&str, &Series> {
+        let series = self.series.iter();
+        series
+            .map(|series| (series.name.as_str(), series))
+            .collect()
+    }
+
+    /// Gives columns other names, pairs of old and new, all at once. The old one may be the heading with its unit.
     ///
     /// # Errors
     /// If a column is not there, or two would have one name.
     pub fn rename(&mut self, names: &[(String, String)]) -> Result<(), RenameError> {
         let place = |(old, _): &(String, String)| {
-            let found = self.series.iter().position(|series| series.name == *old);
+            let is_old = |series: &Series| is_heading(old, &series.name, series.unit.as_deref());
+            let found = self.series.iter().position(is_old);
             found.ok_or_else(|| RenameError::Unknown(old.clone()))
         };
         let places: Vec<usize> = names.iter().map(place).collect::<Result<_, _>>()?;
@@ -213,6 +228,7 @@ mod tests {
     fn columns_are_renamed_all_at_once() {
         let series = |name: &str| Series {
             name: name.to_owned(),
+            unit: None,
             values: Values::Numbers(Vec::new()),
         };
         let table = Table {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::csv_reader::{CsvError, check_separator, read_csv};
+use crate::csv_reader::{CsvError, NOT_TEXT, read_csv_with, read_names};
+use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
+use crate::heading::{MANY_COLUMNS, NO_COLUMN};
 use crate::result_file::{self, ResultFile, is_columnar};
 use crate::table::{Series, Table, Values};
 
@@ -23,6 +25,17 @@ pub enum ReadTableError {
 }
 
 impl ReadTableError {
+    /// Whether it is not known which column has the times, or the one that was asked for is not there.
+    #[must_use]
+    pub fn lacks_time(&self) -> bool {
+        match self {
+            Self::Csv(CsvError::Content { message, .. }) | Self::Parquet { message, .. } => {
+                message.starts_with(NO_COLUMN) || message.starts_with(MANY_COLUMNS)
+            }
+            Self::Csv(CsvError::Io { .. }) => false,
+        }
+    }
+
     pub(crate) fn content(path: &Path, message: String) -> Self {
         let path = path.to_owned();
         Self::Parquet { path, message }
@@ -30,16 +43,25 @@ impl ReadTableError {
 }
 
 /// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else
-/// comma-separated values ([`read_csv`]).
+/// comma-separated values ([`read_csv`](crate::read_csv)).
 ///
 /// # Errors
 ///
 /// [`ReadTableError`]; for every file of these forms where the feature `parquet` is off.
 pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
+    read_table_with(path, None)
+}
+
+/// As [`read_table`], with the name of the column of the times, which may have its unit in brackets.
+///
+/// # Errors
+///
+/// As [`read_table`].
+pub fn read_table_with(path: &Path, time_column: Option<&str>) -> Result<Table, ReadTableError> {
     if is_columnar(path) {
-        ResultFile::open(path)?.table()
+        ResultFile::open_with(path, time_column)?.table()
     } else {
-        Ok(read_csv(path)?)
+        Ok(read_csv_with(path, time_column)?)
     }
 }
 
@@ -53,37 +75,46 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     if let Some(columns) = result_file::columns(path) {
         return columns;
     }
-    let fail = |error: &csv::Error| CsvError::Content {
-        path: path.to_owned(),
-        line: error
-            .position()
-            .map_or(1, |place| usize::try_from(place.line()).unwrap_or(1)),
-        message: error.to_string(),
-    };
     let bytes = std::fs::read(path).map_err(|source| CsvError::Io {
         path: path.to_owned(),
         source,
     })?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-    // The `csv` crate says where a text is none.
-    check_separator(std::str::from_utf8(bytes).unwrap_or_default()).map_err(
-        |(line, message)| CsvError::Content {
-            path: path.to_owned(),
-            line,
-            message,
-        },
-    )?;
-    let mut reader = csv::Reader::from_reader(bytes);
-    let names = reader.headers().map_err(|error| fail(&error))?.clone();
+    let columns = columns_of_text(&bytes).map_err(|(line, message)| CsvError::Content {
+        path: path.to_owned(),
+        line,
+        message,
+    });
+    Ok(columns?)
+}
+
+fn columns_of_text(bytes: &[u8]) -> Result<Vec<Series>, Wrong> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        (1 + count_lines(before), NOT_TEXT.to_owned())
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let separator = Dialect::of(text, None).separator;
+    let mut rows = Rows::new(text, separator);
+    let names = read_names(&mut rows)?;
+    if separator != b',' {
+        // Where commas are not between the columns, they may be in the numbers.
+        let written = if separator == b';' { ";" } else { "\\t" };
+        let message = format!(
+            "commas must separate the columns; `tr ',{written}' '.,' < FILE > NEW.csv` writes them"
+        );
+        return Err((rows.line, message));
+    }
     let mut columns: Vec<Vec<String>> = vec![Vec::new(); names.len()];
-    for row in reader.records() {
-        let row = row.map_err(|error| fail(&error))?;
-        for (column, cell) in columns.iter_mut().zip(&row) {
+    while rows.next()? {
+        rows.check_length(names.len(), true)
+            .map_err(|message| (rows.line, message))?;
+        for (column, (cell, _)) in columns.iter_mut().zip(rows.cells()) {
             column.push(cell.to_owned());
         }
     }
-    let series = names.iter().zip(columns).map(|(name, texts)| Series {
-        name: name.to_owned(),
+    let series = names.into_iter().zip(columns).map(|(name, texts)| Series {
+        name,
+        unit: None,
         values: Values::Text(texts),
     });
     Ok(series.collect())

@@ -1,5 +1,7 @@
 //! Signals as the page draws them.
 
+use std::collections::BTreeMap;
+
 use gyrator_record::Decimated;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -130,11 +132,16 @@ impl Drawing {
     /// that have one value all the time by their names.
     #[must_use]
     pub fn json(&self) -> Value {
+        let bars = self.signals.iter().filter_map(|signal| {
+            let of = signal.name.strip_prefix("error.")?;
+            Some((of, signal))
+        });
+        let bars: BTreeMap<&str, &Signal> = bars.rev().collect();
         let plots = plots(&self.signals).into_iter().map(|plot| {
             let series = plot
                 .signals
                 .iter()
-                .map(|&index| self.series(&self.signals[index]));
+                .map(|&index| series(&self.signals[index], &bars));
             json!({
                 "title": plot.title,
                 "unit": plot.unit,
@@ -163,20 +170,20 @@ impl Drawing {
             "constants": constants.collect::<Map<String, Value>>(),
         })
     }
+}
 
-    fn series(&self, signal: &Signal) -> Value {
-        let mut series = packed(&signal.values);
-        series["name"] = json!(harmless(&signal.name));
-        if let Some(unit) = &signal.unit {
-            series["unit"] = json!(unit);
-        }
-        let is_bar = |other: &&Signal| other.name.strip_prefix("error.") == Some(&signal.name);
-        let bar = self.signals.iter().find(is_bar);
-        if let Some(bar) = bar.filter(|bar| bar.values.iter().any(|size| size.is_finite())) {
-            series["error"] = packed(&bar.values);
-        }
-        series
+/// A signal with its error bar, which stands under its name.
+fn series(signal: &Signal, bars: &BTreeMap<&str, &Signal>) -> Value {
+    let mut series = packed(&signal.values);
+    series["name"] = json!(harmless(&signal.name));
+    if let Some(unit) = &signal.unit {
+        series["unit"] = json!(unit);
     }
+    let bar = bars.get(signal.name.as_str());
+    if let Some(bar) = bar.filter(|bar| bar.values.iter().any(|size| size.is_finite())) {
+        series["error"] = packed(&bar.values);
+    }
+    series
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Which signals share a plot.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::drawing::Signal;
 use crate::html::harmless;
 
@@ -16,38 +18,41 @@ pub(crate) struct Plot {
     pub(crate) title: String,
     pub(crate) unit: Option<String>,
     pub(crate) signals: Vec<usize>,
-    key: String,
     span: (f64, f64),
 }
 
 /// The plots of the signals that move, in the order of these; error bars belong to the plot of their signal.
 pub(crate) fn plots(signals: &[Signal]) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
+    let mut by_key: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let names: BTreeSet<&str> = signals.iter().map(|signal| signal.name.as_str()).collect();
     for (index, signal) in signals.iter().enumerate() {
         let is_bar = signal.name.strip_prefix("error.");
-        let is_drawn = is_bar.is_none_or(|of| !signals.iter().any(|other| other.name == of));
+        let is_drawn = is_bar.is_none_or(|of| !names.contains(of));
         let Some(span) = span(&signal.values).filter(|_| is_drawn && !is_constant(&signal.values))
         else {
             continue;
         };
         let (title, unit) = subject(signal);
         let key = format!("{title}\n{}", unit.as_deref().unwrap_or_default());
-        let fits = |plot: &&mut Plot| {
-            plot.key == key && plot.signals.len() < MOST && is_alike(plot.span, span)
+        let of_key = by_key.entry(key).or_default();
+        let fits = |place: &&usize| {
+            let plot = &plots[**place];
+            plot.signals.len() < MOST && is_alike(plot.span, span)
         };
-        match plots.iter_mut().find(fits) {
-            Some(plot) => {
-                plot.signals.push(index);
-                plot.span = joined(plot.span, span);
-            }
-            None => plots.push(Plot {
-                title,
-                unit,
-                signals: vec![index],
-                key,
-                span,
-            }),
+        if let Some(place) = of_key.iter().find(fits) {
+            let plot = &mut plots[*place];
+            plot.signals.push(index);
+            plot.span = joined(plot.span, span);
+            continue;
         }
+        of_key.push(plots.len());
+        plots.push(Plot {
+            title,
+            unit,
+            signals: vec![index],
+            span,
+        });
     }
     plots
 }

@@ -15,12 +15,12 @@ pub struct Trial {
     pub is_reference: bool,
 }
 
-/// A run that cannot be made, because the process that makes it ends.
+/// A run that has ended its process, or that did not start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CrashedRun {
+pub struct FailedRun {
     /// The run.
     pub trial: Trial,
-    /// How the process ended.
+    /// How the process ended, or why the run did not start.
     pub message: String,
 }
 

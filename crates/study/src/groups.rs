@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gyrator_system::toml_file::Setting;
 
 use crate::cases::Cases;
-use crate::crashed_run::CrashedRun;
+use crate::crashed_run::FailedRun;
 use crate::journal::Journal;
 use crate::run::Options;
 
@@ -38,7 +38,7 @@ pub(crate) fn of_part(
     journal: &Journal,
 ) -> (Vec<Group>, usize) {
     let (mut lost_rows, mut lost_references) = (BTreeSet::new(), BTreeMap::new());
-    for CrashedRun { trial, message } in options.lost {
+    for FailedRun { trial, message } in options.lost {
         if trial.is_reference {
             let settings = cases.settings(cases.place(trial.row).number, reference);
             lost_references.insert(settings, message);

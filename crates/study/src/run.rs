@@ -1,5 +1,6 @@
 //! Running a study.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,26 +9,28 @@ use std::time::Duration;
 
 use gyrator::StartError;
 use gyrator::error::StateFileError;
-use gyrator::graph::Graph;
 use gyrator::system::{FmuCache, StateFile};
-use gyrator_system::toml_file::{Setting, parse_with};
-use gyrator_system::{Source, SystemFile, Unpacked, did_you_mean};
+use gyrator_system::toml_file::Setting;
+use gyrator_system::{Source, SystemFile, Unpacked};
 use rayon::prelude::*;
 
 use crate::bond_columns;
 use crate::cases::{Cases, Shard};
-use crate::cell::{Cell, Column, ColumnKind};
-use crate::crashed_run::{CrashedRun, RunsInProgress, Trial};
+use crate::cell::{Cell, Column};
+use crate::columns::{columns, units};
+use crate::crashed_run::{FailedRun, RunsInProgress, Trial};
 use crate::error_columns;
 use crate::fmus;
 use crate::groups::{self, Group};
 use crate::identity::Identity;
 use crate::journal::{Header, Journal, JournalError, VERSION};
-use crate::metrics::{Metric, Probe, tracks};
+use crate::metrics::tracks;
 use crate::reference::ReferenceTrajectory;
+use crate::renewal::{NoSuccessor, Renewal};
 use crate::saved_state;
 use crate::study_file::{Reference, StudyFile};
-use crate::tally::{HOST_LOST, MESSAGE, STOP_REASON, Tally, VERDICT};
+use crate::surroundings::{Subject, Surroundings};
+use crate::tally::{HOST_LOST, Tally};
 use crate::trial::{Bench, MakeUnits, Role, TrialOutcome};
 
 /// Why a study cannot be run.
@@ -59,7 +62,8 @@ pub enum StudyError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A machine that runs components is lost, or cannot be reached; the rows until then are kept.
+    /// A machine that runs components is lost or cannot be reached, or this one lacks descriptors, memory or room on a
+    /// disk; the rows until then are kept.
     #[error("{0}")]
     HostLost(String),
     /// The threads could not be started.
@@ -100,11 +104,18 @@ pub struct Options<'a> {
     /// Components whose FMUs get processes of their own, where `maker` offers them.
     pub isolated: Vec<String>,
     /// Runs that have ended an earlier process: they are not made, and their rows say so.
-    pub lost: &'a [CrashedRun],
+    pub lost: &'a [FailedRun],
     /// The row that is to be made; all where `None`.
     pub only: Option<usize>,
     /// Where runs are noted while they are in progress.
     pub in_progress: Option<&'a RunsInProgress>,
+    /// Whether this process has made enough runs and another one should go on; asked after each row. `None` where there
+    /// is no other one.
+    pub is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
+    /// Messages of runs that do not start which are believed in a process that has made others, too.
+    pub trusted: &'a BTreeSet<String>,
+    /// What runs find around them.
+    pub surroundings: &'a dyn Surroundings,
     /// Maker of the units of each run; [`gyrator::unit::InProcess`] makes them in this process.
     pub maker: &'a MakeUnits<'a>,
 }
@@ -133,6 +144,8 @@ pub struct Summary {
     pub new: usize,
     /// Runs of this process that made no row of their own: references of rows that were finished.
     pub extra_runs: usize,
+    /// Runs that did not start in this process: another one has to make them, unless this one has made one row.
+    pub failed: Vec<FailedRun>,
     /// How the finished rows ended.
     pub tally: Tally,
 }
@@ -241,100 +254,6 @@ impl Study {
     }
 }
 
-/// The units of the metrics and of the estimated errors, from the first system of the list that can be described.
-fn units(
-    file: &StudyFile,
-    system: &SystemFile,
-    cases: &Cases,
-    cache: &FmuCache,
-) -> Result<Vec<Option<String>>, StudyError> {
-    /// A study all of whose first systems are invalid has other problems than these.
-    const TRIED: usize = 100;
-    let mut not_opened = None;
-    for row in 0..cases.len().min(TRIED) {
-        let settings = cases.settings_of(row);
-        let source = &system.source;
-        let Ok((described, _)) = parse_with(source.own_text(), &source.path, &settings) else {
-            continue;
-        };
-        let system = match cache.system(described) {
-            Ok(system) => system,
-            Err(error) => {
-                not_opened.get_or_insert(error);
-                continue;
-            }
-        };
-        let Ok(graph) = gyrator::system::resolved_graph(&system) else {
-            continue;
-        };
-        let unit = |metric: &Metric| {
-            let found = Probe::find(&metric.variable, &graph);
-            found.map(|(_, unit)| unit).map_err(StudyError::Metric)
-        };
-        check_bonds(file.bonds.as_deref().unwrap_or_default(), &graph)?;
-        let metrics = file.metrics.iter().map(unit);
-        let errors = file.error_bars.iter();
-        let errors = errors.map(|name| unit_of_error(name, &graph));
-        return metrics.chain(errors).collect();
-    }
-    match not_opened {
-        Some(error) => Err(error.into()),
-        None => Ok(vec![None; file.metrics.len() + file.error_bars.len()]),
-    }
-}
-
-/// The unit of a variable whose error is estimated, which is a real output.
-fn unit_of_error(name: &str, graph: &Graph) -> Result<Option<String>, StudyError> {
-    match Probe::find(name, graph) {
-        Ok((Probe::Real(_), unit)) => Ok(unit),
-        Ok(_) => Err(StudyError::Metric(format!(
-            "`error_bars`: `{name}` is not a real output"
-        ))),
-        Err(message) => Err(StudyError::Metric(message)),
-    }
-}
-
-/// Refuses the name of a bond that the system lacks.
-fn check_bonds(names: &[String], graph: &Graph) -> Result<(), StudyError> {
-    let is_missing = |name: &&String| !graph.bond_names().any(|bond| bond == *name);
-    let Some(name) = names.iter().find(is_missing) else {
-        return Ok(());
-    };
-    let near = did_you_mean(name, graph.bond_names());
-    let near = near.map_or_else(String::new, |near| format!(": {near}"));
-    let message = format!("`energies`: the system has no bond `{name}`{near}");
-    Err(StudyError::Metric(message))
-}
-
-fn columns(
-    file: &StudyFile,
-    cases: &Cases,
-    bonds: &[String],
-    units: &[Option<String>],
-) -> Vec<Column> {
-    let column = |name: &str, kind, unit: Option<&str>| Column {
-        unit: unit.map(str::to_owned),
-        ..Column::new(name, kind)
-    };
-    let mut columns = cases.columns();
-    columns.push(column(STOP_REASON, ColumnKind::Text, None));
-    columns.push(column(MESSAGE, ColumnKind::Text, None));
-    columns.push(column("stop_time", ColumnKind::Real, Some("s")));
-    columns.push(column("steps", ColumnKind::Integer, None));
-    columns.push(column(VERDICT, ColumnKind::Text, None));
-    let metrics = file.metrics.iter().zip(units);
-    columns.extend(metrics.map(|(metric, unit)| metric.table_column(unit.clone())));
-    let errors = file.error_bars.iter().zip(&units[file.metrics.len()..]);
-    columns.extend(
-        errors.flat_map(|(variable, unit)| error_columns::columns(variable, unit.as_deref())),
-    );
-    columns.extend(bonds.iter().flat_map(|bond| bond_columns::columns(bond)));
-    if file.wall_time {
-        columns.push(column("wall_time", ColumnKind::Real, Some("s")));
-    }
-    columns
-}
-
 /// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `report` is
 /// called after every row, from several threads.
 ///
@@ -380,10 +299,15 @@ pub fn run(
             state: study.state.as_ref(),
             last: &last,
             maker: options.maker,
+            surroundings: options.surroundings,
         },
         caches: (0..threads)
-            .map(|_| study.cache.with_own_libraries())
+            .map(|thread| match thread {
+                0 => study.cache.with_own_libraries(),
+                _ => study.cache.with_own_files(),
+            })
             .collect(),
+        renewal: Renewal::of(options),
         in_progress: options.in_progress,
         total,
         done: AtomicUsize::new(journal.done().len()),
@@ -411,6 +335,7 @@ pub fn run(
         done: runner.done.into_inner(),
         new: runner.new.into_inner(),
         extra_runs: runner.extra_runs.into_inner(),
+        failed: runner.renewal.into_failed(),
         tally: runner
             .tally
             .into_inner()
@@ -423,8 +348,9 @@ struct Runner<'a> {
     journal: &'a Journal,
     report: &'a (dyn Fn(Progress) + Sync),
     bench: Bench<'a>,
-    /// One a thread, so that a fatal error concerns no other run.
+    /// One a thread, so that a fatal error and written files concern no other run.
     caches: Vec<FmuCache>,
+    renewal: Renewal<'a>,
     in_progress: Option<&'a RunsInProgress>,
     total: usize,
     done: AtomicUsize,
@@ -452,7 +378,7 @@ impl Runner<'_> {
 
     /// Makes the rows of runs that have ended an earlier process.
     fn keep_lost(&self, options: &Options<'_>) -> Result<(), StudyError> {
-        for CrashedRun { trial, message } in options.lost {
+        for FailedRun { trial, message } in options.lost {
             if !trial.is_reference && !self.journal.done().contains_key(&trial.row) {
                 self.keep(trial.row, &TrialOutcome::lost(message))?;
             }
@@ -463,14 +389,14 @@ impl Runner<'_> {
     /// Does `work` for a run while it is noted.
     fn noted(
         &self,
-        trial: Option<Trial>,
+        trial: Trial,
         work: impl FnOnce() -> Result<(), StudyError>,
     ) -> Result<(), StudyError> {
         let Some(in_progress) = self.in_progress else {
             return work();
         };
         in_progress
-            .set(thread(), trial)
+            .set(thread(), Some(trial))
             .map_err(StudyError::InProgress)?;
         work()?;
         in_progress
@@ -478,24 +404,51 @@ impl Runner<'_> {
             .map_err(StudyError::InProgress)
     }
 
-    fn is_interrupted(&self) -> bool {
-        self.bench.interrupt.load(Ordering::Relaxed)
+    /// Whether no further run is to begin.
+    fn ends(&self) -> bool {
+        self.bench.interrupt.load(Ordering::Relaxed) || self.renewal.is_due()
+    }
+
+    /// Makes a run; nothing where the user interrupted it, or where another process has to make it.
+    fn made(
+        &self,
+        trial: Trial,
+        settings: &[Setting],
+        role: &Role<'_>,
+    ) -> Result<Option<(TrialOutcome, Option<ReferenceTrajectory>)>, StudyError> {
+        let made = self.bench.run(trial, settings, role, self.cache());
+        if let Err(error) = self.restore_files() {
+            // The next process unpacks them anew.
+            self.renewal.end().map_err(|NoSuccessor| error)?;
+        }
+        Ok(made.filter(|(outcome, _)| !self.renewal.takes(trial, outcome)))
+    }
+
+    /// Puts the unpacked files of this thread back where a run has changed them.
+    fn restore_files(&self) -> Result<(), StudyError> {
+        let restored = self.cache().restore_files();
+        for (fmu, names) in restored.map_err(|error| StudyError::HostLost(error.to_string()))? {
+            let surroundings = self.bench.surroundings;
+            surroundings.tell(Subject::Fmu(fmu), &names);
+        }
+        Ok(())
     }
 
     fn group(&self, group: &Group) -> Result<(), StudyError> {
-        if self.is_interrupted() {
+        if self.ends() {
             return Ok(());
         }
         let mut made_now = None;
         if let Some(settings) = &group.reference {
-            let is_reference = true;
-            let first = group.own.first().or(group.others.first());
-            let trial = first.map(|row| Trial {
+            let Some(row) = group.own.first().or(group.others.first()) else {
+                return Ok(());
+            };
+            let trial = Trial {
                 row: *row,
-                is_reference,
-            });
+                is_reference: true,
+            };
             self.noted(trial, || {
-                made_now = self.reference(group, settings)?;
+                made_now = self.reference(trial, group, settings)?;
                 Ok(())
             })?;
             if made_now.is_none() {
@@ -504,7 +457,7 @@ impl Runner<'_> {
         }
         let trajectory = made_now.as_ref().or(self.study.trajectory.as_ref());
         self.each(&group.others, |row| {
-            if self.is_interrupted() {
+            if self.ends() {
                 return Ok(());
             }
             let settings = self.study.cases.settings_of(*row);
@@ -513,25 +466,24 @@ impl Runner<'_> {
                 row: *row,
                 is_reference: false,
             };
-            self.noted(Some(trial), || {
-                match self.bench.run(&settings, &role, self.cache()) {
-                    Some((outcome, _)) => self.keep(*row, &outcome),
-                    None => Ok(()),
-                }
+            self.noted(trial, || match self.made(trial, &settings, &role)? {
+                Some((outcome, _)) => self.keep(*row, &outcome),
+                None => Ok(()),
             })
         })
     }
 
     /// Makes the run that others are measured against, and the rows that are this run; nothing
-    /// where the user interrupted it.
+    /// where there is no such run now.
     fn reference(
         &self,
+        trial: Trial,
         group: &Group,
         settings: &[Setting],
     ) -> Result<Option<ReferenceTrajectory>, StudyError> {
         let made = match &group.lost {
             Some(message) => Some((TrialOutcome::lost(message), None)),
-            None => self.bench.run(settings, &Role::Reference, self.cache()),
+            None => self.made(trial, settings, &Role::Reference)?,
         };
         let Some((outcome, recorded)) = made else {
             return Ok(None);
@@ -571,6 +523,7 @@ impl Runner<'_> {
             failed,
             total: self.total,
         });
+        self.renewal.look();
         Ok(())
     }
 }

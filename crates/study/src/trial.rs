@@ -16,9 +16,11 @@ use gyrator_system::{Problems, Source, SystemFile};
 
 use crate::bond_columns;
 use crate::cell::Cell;
+use crate::crashed_run::Trial;
 use crate::error_columns::{Rows, error_bars};
 use crate::metrics::{Meter, Metric, tracks};
 use crate::reference::{Recorder, ReferenceTrajectory};
+use crate::surroundings::{Inside, Surroundings};
 use crate::tally::{HOST_LOST, INVALID, NOT_LOADED, is_success};
 
 /// Shared inputs of every run.
@@ -37,6 +39,13 @@ pub(crate) struct Bench<'a> {
     /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],
     pub(crate) maker: &'a MakeUnits<'a>,
+    pub(crate) surroundings: &'a dyn Surroundings,
+}
+
+/// A run in its surroundings, which it leaves when its instances are gone.
+struct StartedRun<'a> {
+    run: Run,
+    _inside: Inside<'a>,
 }
 
 /// Makes the maker of the units of a run, of this system.
@@ -110,12 +119,13 @@ impl Bench<'_> {
     /// Makes a run; `None` where the user interrupted it. The trajectory is that of a reference.
     pub(crate) fn run(
         &self,
+        trial: Trial,
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
     ) -> Option<(TrialOutcome, Option<ReferenceTrajectory>)> {
         let begin = Instant::now();
-        let (mut outcome, trajectory) = match self.attempt(settings, role, cache) {
+        let (mut outcome, trajectory) = match self.attempt(trial, settings, role, cache) {
             Ok(found) => found,
             Err(not_started) => (not_started.into(), None),
         };
@@ -125,14 +135,16 @@ impl Bench<'_> {
 
     fn attempt(
         &self,
+        trial: Trial,
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
     ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), NotStarted> {
         let invalid = |text: String| NotStarted::new(INVALID, text);
         let file = self.system(settings)?;
-        let mut run = self.start(file.clone(), cache)?;
-        let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
+        let mut started = self.start(trial, file.clone(), cache)?;
+        let run = &mut started.run;
+        let mut rows = Rows::new(self.error_bars, run).map_err(invalid)?;
         let mut meter = Meter::new(self.metrics, run.graph()).map_err(invalid)?;
         let (reference, mut recorder) = match role {
             Role::Measured(trajectory) => (*trajectory, None),
@@ -164,14 +176,14 @@ impl Bench<'_> {
             }
         }
         let mut report = run.report();
-        let advice = divergence_advice(&run);
-        drop(run);
+        let advice = divergence_advice(run);
+        drop(started);
         let mut end = end.unwrap_or(report.stop_reason.word());
         let mut bars = Vec::new();
         if is_success(end) && !self.error_bars.is_empty() {
             let mut lost = None;
             let companion = |factor| {
-                let rows = self.companion(&file, factor, cache);
+                let rows = self.companion(trial, &file, factor, cache);
                 rows.map_err(|failed| {
                     if failed.stop_reason == HOST_LOST {
                         lost = Some(failed.message.clone());
@@ -200,13 +212,15 @@ impl Bench<'_> {
     /// Rows of the run at so many times the macro-step.
     fn companion(
         &self,
+        trial: Trial,
         system: &SystemFile,
         factor: f64,
         cache: &FmuCache,
     ) -> Result<Table, NotStarted> {
-        let mut run = self.start(at_other_step(system, factor), cache)?;
+        let mut started = self.start(trial, at_other_step(system, factor), cache)?;
+        let run = &mut started.run;
         let invalid = |text: String| NotStarted::new(INVALID, text);
-        let mut rows = Rows::new(self.error_bars, &run).map_err(invalid)?;
+        let mut rows = Rows::new(self.error_bars, run).map_err(invalid)?;
         rows.record(&run.view());
         while !run.has_ended() {
             if let Err(error) = run.step() {
@@ -231,7 +245,12 @@ impl Bench<'_> {
         }
     }
 
-    fn start(&self, mut file: SystemFile, cache: &FmuCache) -> Result<Run, NotStarted> {
+    fn start(
+        &self,
+        trial: Trial,
+        mut file: SystemFile,
+        cache: &FmuCache,
+    ) -> Result<StartedRun<'_>, NotStarted> {
         let state = self.state.map(|state| state.resume(&mut file, None));
         let resumption = state.transpose().map_err(not_started)?;
         let options = RunOptions {
@@ -241,17 +260,23 @@ impl Bench<'_> {
         };
         let mut maker = (self.maker)(&file);
         let system = cache.system(file).map_err(not_started)?;
+        let inside = Inside::of(self.surroundings, trial).map_err(|error| {
+            let text = format!("the run gets no working directory of its own: {error}");
+            NotStarted::new(HOST_LOST, text)
+        })?;
         let started = system.start_with(&options, &mut *maker);
         let started = started.and_then(|mut run| {
             resumption.map_or(Ok(()), |state| state.apply(&mut run))?;
             Ok(run)
         });
-        started.map_err(|error| {
+        let run = started.map_err(|error| {
             if let StartError::Run(error) = &error {
                 renew_after_fatal(error, cache);
             }
             not_started(error)
-        })
+        })?;
+        let _inside = inside;
+        Ok(StartedRun { run, _inside })
     }
 
     fn outcome(

@@ -65,7 +65,12 @@ fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
     }
     check_positive("step_size", experiment.step_size.as_ref(), problems);
     check_steps(experiment, problems);
-    check_positive("tolerance", experiment.tolerance.as_ref(), problems);
+    let tolerance = experiment.tolerance.as_ref();
+    let number = tolerance.and_then(|given| {
+        let number = given.value.relative()?;
+        Some(Spanned::new(number, given.span.clone()))
+    });
+    check_positive("tolerance", number.as_ref(), problems);
     check_exchange(experiment.exchange.as_ref(), problems);
 }
 

@@ -21,5 +21,6 @@ pub use problem::{Problem, Problems, Severity, Source, Spanned, closest, did_you
 pub use scenario::{Scenario, TimedAction};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
-    OuterEnd, OuterSignal, Port, RemoteHost, Restart, SystemFile, TypeConversion, Unpacked, Value,
+    OuterEnd, OuterSignal, Port, RemoteHost, Restart, SystemFile, Tolerance, TypeConversion,
+    Unpacked, Value,
 };

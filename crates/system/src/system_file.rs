@@ -69,6 +69,29 @@ impl OuterEnd {
 #[derive(Clone, Default)]
 pub struct Unpacked(pub(crate) Option<(PathBuf, Arc<dyn Any + Send + Sync>)>);
 
+/// The tolerance of solvers within FMUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tolerance {
+    /// All FMUs get this one, relative.
+    Relative(f64),
+    /// No FMU gets one, whatever its default experiment has: the word [`NONE`](Self::NONE).
+    Off,
+}
+
+impl Tolerance {
+    /// The word for [`Off`](Self::Off) in files and on the command line.
+    pub const NONE: &'static str = "none";
+
+    /// The number, if it is one.
+    #[must_use]
+    pub const fn relative(self) -> Option<f64> {
+        match self {
+            Self::Relative(number) => Some(number),
+            Self::Off => None,
+        }
+    }
+}
+
 /// The table `[experiment]`. `None` means that the file does not say.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Experiment {
@@ -78,8 +101,8 @@ pub struct Experiment {
     pub stop_time: Option<Spanned<f64>>,
     /// Macro-step H, s.
     pub step_size: Option<Spanned<f64>>,
-    /// Relative tolerance that is passed to the units.
-    pub tolerance: Option<Spanned<f64>>,
+    /// Tolerance that the units are given; where the file does not say, each FMU gets the one of its default experiment.
+    pub tolerance: Option<Spanned<Tolerance>>,
     /// Word of the method registry, with parameters.
     pub method: Option<Choice>,
     /// Exchange of outputs with direct feed-through: `auto`, `stale`, `fresh` or `compensated`.

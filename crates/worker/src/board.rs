@@ -51,6 +51,8 @@ shareable! {
         stop: AtomicU32,
         /// Worker: [`YES`] if its own code has panicked.
         panicked: AtomicU32,
+        /// Worker: the limit of its address space, bytes, if that was the reason; 0 if not.
+        met_limit: AtomicU64,
         /// Worker: a [`Phase`], and in its second byte the exit code that goes with it.
         phase: AtomicU64,
         /// [`check`] of the phase.
@@ -212,9 +214,16 @@ impl Board {
         check([word]) == self.header.phase_check.load(Acquire)
     }
 
-    /// Notes that code of the worker itself has panicked.
-    pub(crate) fn panicked(&self) {
+    /// Notes that code of the worker itself has panicked, at a limit of its address space or not.
+    pub(crate) fn panicked(&self, limit: Option<u64>) {
+        self.header.met_limit.store(limit.unwrap_or(0), Relaxed);
         self.header.panicked.store(YES, Release);
+    }
+
+    /// The limit of its address space, bytes, at which it has panicked.
+    pub(crate) fn met_limit(&self) -> Option<u64> {
+        let limit = self.header.met_limit.load(Relaxed);
+        Some(limit).filter(|limit| *limit > 0 && self.has_panicked())
     }
 
     pub(crate) fn has_panicked(&self) -> bool {

@@ -44,9 +44,14 @@ pub(crate) fn install(crash: &'static Crash) {
     }
     PROCESS.store(process(), Relaxed);
     THREAD.store(thread(), Relaxed);
+    handle(note);
+}
+
+/// Installs a handler of signals that mean that code went wrong.
+pub(crate) fn handle(handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
     // SAFETY: all zero is an action without flags.
     let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = note as *const () as usize;
+    action.sa_sigaction = handler as *const () as usize;
     // On the stack that Rust's threads have for that, as the usual one may be full. The handler
     // itself makes the next signal of the kind deadly: were it so at once, a second thread that
     // crashes would end the process before the first crash is noted.

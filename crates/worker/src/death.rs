@@ -30,6 +30,8 @@ pub enum Cause {
     Timeout(Duration),
     /// The worker needed more than so many bytes, and was killed.
     MemoryLimit(u64),
+    /// The worker has used all of its address space, so many bytes.
+    AddressSpace(u64),
     /// The user interrupted the run and a call did not return soon enough; the worker was killed.
     Interrupted,
     /// Code of the worker itself has panicked: no FMU is to blame.
@@ -37,6 +39,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether no FMU is to blame: the program has panicked, for want of memory or not.
+    pub(crate) fn is_of_program(&self) -> bool {
+        matches!(self, Self::Panic | Self::AddressSpace(_))
+    }
+
     /// Whether it is a signal that asks a process to end.
     pub(crate) fn is_wish_to_end(&self) -> bool {
         const WISHES: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
@@ -63,6 +70,13 @@ impl fmt::Display for Cause {
             Self::Exit { code } => write!(f, "the FMU called exit({code})"),
             Self::Timeout(time) => write!(f, "no return within {} s", time.as_secs_f64()),
             Self::MemoryLimit(bytes) => write!(f, "more than {} MiB of memory", bytes >> 20),
+            Self::AddressSpace(bytes) => {
+                write!(
+                    f,
+                    "no memory is left of the {} MiB that this process may use",
+                    bytes >> 20
+                )
+            }
             Self::Interrupted => f.write_str("interrupted; no return"),
             Self::Panic => f.write_str("an error of gyrator itself"),
         }
@@ -139,7 +153,9 @@ impl Death {
     /// Decodes how the process ended by itself.
     pub(crate) fn of_status(status: ExitStatus, board: &Board) -> Self {
         let cause = match (status.signal(), status.code()) {
-            _ if board.has_panicked() => Cause::Panic,
+            _ if board.has_panicked() => {
+                board.met_limit().map_or(Cause::Panic, Cause::AddressSpace)
+            }
             (Some(number), _) => Cause::Signal {
                 number,
                 is_stack_overflow: board.header.crash.is_stack_overflow(),
@@ -195,7 +211,7 @@ impl fmt::Display for Death {
             _ => "in",
         };
         match self.places.as_slice() {
-            _ if *cause == Cause::Panic => write!(f, "{cause}{when}"),
+            _ if cause.is_of_program() => write!(f, "{cause}{when}"),
             [] if self.is_other_thread => {
                 write!(
                     f,
@@ -233,7 +249,12 @@ pub(crate) fn is_unseen(status: ExitStatus, crash: &Crash) -> bool {
 }
 
 fn signal_name(number: i32) -> String {
-    let name = match number {
+    known_signal(number).map_or_else(|| format!("signal {number}"), str::to_owned)
+}
+
+/// The name of a signal.
+pub(crate) const fn known_signal(number: i32) -> Option<&'static str> {
+    Some(match number {
         libc::SIGSEGV => "SIGSEGV",
         libc::SIGBUS => "SIGBUS",
         libc::SIGILL => "SIGILL",
@@ -250,9 +271,8 @@ fn signal_name(number: i32) -> String {
         libc::SIGXCPU => "SIGXCPU",
         libc::SIGUSR1 => "SIGUSR1",
         libc::SIGUSR2 => "SIGUSR2",
-        _ => return format!("signal {number}"),
-    };
-    name.to_owned()
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

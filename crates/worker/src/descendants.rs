@@ -61,10 +61,13 @@ pub fn end_orphans() {
             let Some(process) = Pid::from_raw(orphan.cast_signed()) else {
                 continue;
             };
+            // A copy of a worker that has ended holds what that had unpacked.
+            let held = leftovers::held_by(orphan);
             // It may have ended by itself.
             let _ = rustix::process::kill_process(process, Signal::KILL);
             let _ = rustix::process::waitpid(Some(process), WaitOptions::empty());
             leftovers::remove_of(orphan);
+            leftovers::remove_unused(&held);
         }
     }
 }

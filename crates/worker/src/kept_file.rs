@@ -255,9 +255,29 @@ fn append(file: &File, ring: &Ring, extent: Extent) -> io::Result<()> {
     }
     let mut bytes = vec![0; (end - written) as usize];
     ring.load(written, &mut bytes);
+    if !are_rows(first_byte(file).or(bytes.first().copied()), &bytes) {
+        // Those that are not in the file yet are lost.
+        return Err(io::Error::other("they were overwritten in memory"));
+    }
     // First of all: a file that is open for appending takes all bytes at its end.
     file.set_len(written)?;
     file.write_all_at(&bytes, written)
+}
+
+/// The first byte of a file, which may be open for writing only.
+fn first_byte(file: &File) -> Option<u8> {
+    let mut first = [0];
+    let read = reader(file).and_then(|file| file.read_at(&mut first, 0));
+    (read.ok()? == 1).then_some(first[0])
+}
+
+/// Whether these bytes may be rows of a file that begins with `first`. Rows of text have neither zeros nor bytes that are no UTF-8, and
+/// end with their line; of rows of numbers nothing is known.
+fn are_rows(first: Option<u8>, bytes: &[u8]) -> bool {
+    // It is the name of the time, perhaps in quotes.
+    let is_text = first.is_some_and(|first| first == b'"' || first.is_ascii_alphabetic());
+    let are_lines = bytes.last().is_none_or(|last| *last == b'\n');
+    !is_text || are_lines && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
 /// The same for a pipe.
@@ -268,15 +288,22 @@ fn pass_on(file: &File, ring: &Ring, extent: Extent, rows: &Rows) -> io::Result<
     }
     let mut bytes = vec![0; (extent.end - extent.written) as usize];
     ring.load(extent.written, &mut bytes);
+    // The standard output has rows of text.
+    if !are_rows(Some(b't'), &bytes) {
+        return Err(io::Error::other("they were overwritten in memory"));
+    }
     (&*file).write_all(&bytes)
+}
+
+/// The same file for reading: it may be open for writing only.
+fn reader(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
 /// Cuts a file after its last whole row, and counts the rows after the names of the columns. What
 /// cannot be read or cut stays as it is.
 fn cut_to_rows(file: &File) -> u64 {
-    // The file may be open for writing only.
-    let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-    let Ok(reader) = File::open(path) else {
+    let Ok(reader) = reader(file) else {
         return 0;
     };
     let (rows, end, is_whole) =
@@ -477,6 +504,28 @@ mod tests {
             assert_eq!(completed.rows, 2);
             assert_eq!(bench.content(), b"names\n1\n2\n", "ends with a whole row");
         }
+    }
+
+    #[test]
+    fn rows_that_were_overwritten_in_memory_are_not_written() {
+        for byte in [0xff, 0, b'5'] {
+            let mut bench = half_written();
+            let row = [byte; 2];
+            bench.kept.ring.store(10, &row);
+            let completed = complete(&bench.file, &bench.ring, &bench.board, true);
+            let error = completed.error.unwrap().to_string();
+            assert_eq!(error, "they were overwritten in memory");
+            assert_eq!(completed.rows, 2);
+            assert_eq!(bench.content(), b"names\n1\n2\n");
+        }
+        // Numbers have any bytes.
+        let mut bench = Bench::new();
+        bench.kept.write_all(b"\0time\n").unwrap();
+        assert!(bench.kept.stage(&[0xff; 8]));
+        assert_eq!(
+            bench.completed(),
+            b"\0time\n\xff\xff\xff\xff\xff\xff\xff\xff"
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod address_space;
 mod board;
 mod channel;
 mod crash_handler;
@@ -38,12 +39,14 @@ mod supervisor;
 pub mod surroundings;
 mod worker;
 
+pub use address_space::{met_limit, tell_panics_apart};
 pub use board::Position;
 pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
 pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;
 pub use leaving::{program_ends, report_exit_of_fmus};
+pub use process::raise_descriptor_limit;
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
 pub use supervisor::{GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerEnd, WorkerOutcome};
 pub use worker::{Worker, end_if_worker, hook};

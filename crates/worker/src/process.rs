@@ -4,7 +4,7 @@
 //! that it finds as its standard input: nothing else has to be inherited, so other threads of the
 //! parent may start programs of their own meanwhile.
 
-#![expect(unsafe_code, reason = "calls fork")]
+#![expect(unsafe_code, reason = "calls fork and unshare")]
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,13 +26,15 @@ const VARIABLE: &str = "GYRATOR_WORKER";
 /// Descriptors that FMUs do not close by accident begin here.
 const PRIVATE_DESCRIPTORS: i32 = 10;
 
-/// Starts this program with the same name, as a worker that dies with the calling thread.
+/// Starts this program with the same name, as a worker that dies with the calling thread, in this working directory, or in
+/// that of the thread.
 ///
 /// # Errors
 /// Errors of the operating system.
 pub(crate) fn spawn(
     role: &str,
     arguments: impl IntoIterator<Item = OsString>,
+    directory: Option<&Path>,
     is_quiet: bool,
 ) -> io::Result<(Child, Channel)> {
     let (parent, child) = Channel::pair()?;
@@ -44,6 +46,9 @@ pub(crate) fn spawn(
         .args(arguments)
         .env(VARIABLE, format!("{role} {}", std::process::id()))
         .stdin(Stdio::from(child.into_socket()));
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
     if is_quiet {
         command.stdout(Stdio::null()).stderr(Stdio::null());
     }
@@ -184,6 +189,7 @@ pub(crate) fn begin_as_copy(parent: Pid, channel: &Channel) -> io::Result<Channe
 }
 
 fn begin_with(parent: Option<Pid>, socket: BorrowedFd<'_>) -> io::Result<Channel> {
+    raise_descriptor_limit();
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // It may have died before.
     if parent.is_none() || parent != rustix::process::getppid() {
@@ -228,6 +234,32 @@ impl Streams {
 pub(crate) fn private(descriptor: impl std::os::fd::AsFd) -> io::Result<OwnedFd> {
     let copy = rustix::io::fcntl_dupfd_cloexec(descriptor, PRIVATE_DESCRIPTORS)?;
     Ok(copy)
+}
+
+/// Most descriptors that are asked for. Some programs close every descriptor that they could have, one by one.
+const MOST_DESCRIPTORS: u64 = 1 << 20;
+
+/// Lets this process open as many files as the system allows it to, without a change of the hard limit: FMUs may
+/// keep files open. Does nothing where the system refuses.
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = maximum.map_or(MOST_DESCRIPTORS, |hard| hard.min(MOST_DESCRIPTORS));
+    if current.is_some_and(|current| current < wanted) {
+        let current = Some(wanted);
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
+    }
+}
+
+/// Gives the calling thread a working directory and a mask of file rights of its own, which are those of the process
+/// until it changes them.
+///
+/// # Errors
+/// Where the system does not allow it, as in some containers.
+pub(crate) fn leave_shared_directory() -> io::Result<()> {
+    // SAFETY: descriptors stay shared; no code relies on another thread to change this one's working directory.
+    unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FS) }?;
+    Ok(())
 }
 
 /// The remedy for an error of the operating system, to stand behind it.

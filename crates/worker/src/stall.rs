@@ -16,7 +16,7 @@ pub(crate) struct Stalls {
     last_look: Option<Instant>,
     /// For each slot in a call: its marker, and how long that has been so.
     calls: BTreeMap<usize, (u64, Stretch)>,
-    /// The same for reading and unpacking archives.
+    /// The same for reading and unpacking archives, and for compiling their sources.
     unpacking: BTreeMap<usize, (u64, Stretch)>,
     /// The same, counted from the wish to stop on.
     since_stop: BTreeMap<usize, (u64, Stretch)>,
@@ -30,7 +30,7 @@ pub(crate) struct Stalls {
 pub(crate) struct Longest {
     /// Of a call, or of loading a library.
     pub(crate) call: Duration,
-    /// Of reading or unpacking an archive, in which no code of the FMU runs.
+    /// Of reading or unpacking an archive, or compiling its sources, in which no code of the FMU runs.
     pub(crate) unpacking: Duration,
     /// Of a call since the run was asked to stop.
     pub(crate) since_stop: Duration,
@@ -57,7 +57,7 @@ impl Stalls {
                 active.insert(index, reading.marker);
                 let timed = match activity {
                     Activity::OwnProcess => continue,
-                    Activity::Open | Activity::Unpack => &mut unpacking,
+                    Activity::Open | Activity::Unpack | Activity::Compile => &mut unpacking,
                     _ => &mut calls,
                 };
                 timed.insert(index, reading.marker);

@@ -192,7 +192,8 @@ impl Supervisor {
     pub fn start(self) -> io::Result<Supervised> {
         // First of all: until the worker asks for what it needs, it is made.
         let start = || {
-            let (child, channel) = process::spawn(RUN, self.arguments.clone(), self.is_quiet)?;
+            let (child, channel) =
+                process::spawn(RUN, self.arguments.clone(), None, self.is_quiet)?;
             let process = WorkerProcess::of(&child).ok_or(io::ErrorKind::NotFound)?;
             Ok((process, channel))
         };
@@ -374,7 +375,7 @@ impl Supervised {
             // The signal went to all processes, and an FMU has put its own handler in place.
             death.cause = Cause::Interrupted;
         }
-        if phase != Phase::Running && death.cause != Cause::Panic {
+        if phase != Phase::Running && !death.cause.is_of_program() {
             warnings.push(format!(
                 "{death}, after the last step: the results are complete"
             ));

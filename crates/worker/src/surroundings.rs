@@ -2,9 +2,12 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::fs::Mode;
+
+use crate::process;
 
 /// The working directory and the mask as they were when the process began.
 static OWN: OnceLock<Surroundings> = OnceLock::new();
@@ -27,6 +30,42 @@ pub fn remember() -> io::Result<()> {
     rustix::process::umask(mask);
     let _ = OWN.set(Surroundings { folder, mask });
     Ok(())
+}
+
+/// Gives the calling thread surroundings of its own from now on: others do not see how it changes them, nor it how others
+/// do.
+///
+/// # Errors
+/// Where the system does not allow it, as in some containers.
+pub fn part() -> io::Result<()> {
+    process::leave_shared_directory()
+}
+
+/// Makes `folder` the working directory, and restores the mask.
+///
+/// # Errors
+/// If the folder cannot be entered.
+pub fn enter(folder: &Path) -> io::Result<()> {
+    restore_mask();
+    std::env::set_current_dir(folder)
+}
+
+/// Returns to the surroundings as they were [remembered](remember).
+///
+/// # Errors
+/// If the working directory is gone.
+pub fn go_back() -> io::Result<()> {
+    restore_mask();
+    match OWN.get() {
+        Some(own) => Ok(rustix::process::fchdir(&own.folder)?),
+        None => Ok(()),
+    }
+}
+
+fn restore_mask() {
+    if let Some(own) = OWN.get() {
+        rustix::process::umask(own.mask);
+    }
 }
 
 /// Does `work`, which opens or makes files, where paths and rights mean what they meant to the

@@ -15,7 +15,7 @@ use crate::descendants::adopt_none;
 use crate::equipment::Equipment;
 use crate::kept_file::{self, KeptFile, Ring};
 use crate::process::{self, Streams};
-use crate::{crash_handler, isolated, leaving};
+use crate::{address_space, crash_handler, isolated, leaving};
 
 /// The message that comes with the parent's end of a [connection](Worker::connect); that with a kept file has its name.
 pub(crate) const CONNECTION: &[u8] = &[2];
@@ -261,7 +261,8 @@ fn read_job(mut file: File) -> io::Result<Vec<u8>> {
 fn note_panics(board: Board) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        board.panicked();
+        board.panicked(None);
         usual(panic);
+        board.panicked(address_space::met_limit());
     }));
 }

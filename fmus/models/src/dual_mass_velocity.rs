@@ -28,7 +28,7 @@ const ROUNDING: f64 = 1e-9;
 impl DualMassVelocity {
     fn external_force(&self, time: f64) -> f64 {
         let pulls = |start: f64| {
-            let since = time - start + ROUNDING;
+            let since = time - start + ROUNDING + f64::EPSILON * time.abs();
             since >= 0.0 && since < self.pulse_width
         };
         if pulls(self.pulse_time_1) || pulls(self.pulse_time_2) {

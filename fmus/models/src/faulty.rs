@@ -312,7 +312,7 @@ impl Model for Faulty {
 
     fn after_step(&mut self, start: f64, end: f64) -> Result<(), Fault> {
         // A step that ends a rounding error before fault_time reaches it.
-        let rounding = 1e-6 * (end - start);
+        let rounding = 1e-6 * (end - start) + f64::EPSILON * end.abs();
         if end >= self.fault_time - rounding {
             self.is_stuck = self.function == SERIALIZE;
             self.strike(DO_STEP)?;

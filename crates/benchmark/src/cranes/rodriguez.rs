@@ -64,7 +64,7 @@ fn run(roles: &RoleAssignment, step: f64, cylinder_step: f64) -> Result<Course, 
     ];
     assembly.weighted_bond("piston", &[(axis, 1.0)]);
     let names = ["s1", "v1"].map(|port| assembly.variable(&format!("mechanics.{port}")));
-    let recording = Recording::of(assembly.into_file())?;
+    let recording = Recording::of(roles, assembly.into_file())?;
     Ok(Course {
         rows: recording.rows(&names)?,
         times: recording.times,

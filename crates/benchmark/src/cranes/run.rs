@@ -142,7 +142,7 @@ impl<'a> FmuPool<'a> {
     ) -> Result<(CraneOutcome, EnergyCourse), MeasureError> {
         let file = setup.system(self.roles)?;
         let system = self.cache.system(file)?;
-        let mut run = system.start(&RunOptions::default())?;
+        let mut run = self.roles.start(&system, &RunOptions::default())?;
         let watch = Arc::new(Mutex::new(watch));
         run.observe(Shared(Arc::clone(&watch)))?;
         // A unit that cannot go on and an output that is not finite say that the run diverges.

@@ -147,7 +147,11 @@ impl<'a> FmuPool<'a> {
         pulse: usize,
     ) -> Result<Course, MeasureError> {
         let file = self.pulsed(system, setup, pulse)?;
-        let mut outputs = StepStartOutputs::default();
+        let mut outputs = StepStartOutputs {
+            units: self.roles.maker(),
+            force: Seen::default(),
+            velocity: Seen::default(),
+        };
         let options = RunOptions {
             accept_not_finite: true,
             ..RunOptions::default()
@@ -175,7 +179,7 @@ impl<'a> FmuPool<'a> {
             accept_not_finite: true,
             ..RunOptions::default()
         };
-        let mut run = self.cache.system(file)?.start(&options)?;
+        let mut run = self.roles.start(&self.cache.system(file)?, &options)?;
         let recorder = Recorder::watch(&mut run)?;
         run.run()?;
         let rows = recorder.rows_of(&["velocity.v".to_owned()])?;
@@ -190,13 +194,17 @@ impl<'a> FmuPool<'a> {
 type Seen = Arc<Mutex<Vec<f64>>>;
 
 /// Wraps the units of the FMUs, to record their outputs at the start of each communication step.
-#[derive(Default)]
 struct StepStartOutputs {
+    units: Box<dyn UnitMaker>,
     force: Seen,
     velocity: Seen,
 }
 
 impl UnitMaker for StepStartOutputs {
+    fn plan(&mut self, orders: &[UnitOrder<'_>]) {
+        self.units.plan(orders);
+    }
+
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
         let (output, seen) = match order.name() {
             "force" => ("F", &self.force),
@@ -204,9 +212,13 @@ impl UnitMaker for StepStartOutputs {
         };
         let known = order.description.variable(output);
         let output = known.ok_or_else(|| order.refuse(format!("there is no output {output}")))?;
+        let unit = match self.units.make(order)? {
+            Some(unit) => unit,
+            None => Box::new(order.instantiate()?),
+        };
         Ok(Some(Box::new(WatchedUnit {
             output: output.handle,
-            unit: Box::new(order.instantiate()?),
+            unit,
             seen: Arc::clone(seen),
         })))
     }

@@ -86,6 +86,6 @@ pub(crate) fn course(
     // The force of the vehicle is counted as one on the vehicle.
     assembly.weighted_bond("rack", &[(axis, -1.0)]);
     let names = ["steering.angle", "steering.v"].map(|name| assembly.variable(name));
-    let rows = Recording::of(assembly.into_file())?.rows(&names)?;
+    let rows = Recording::of(roles, assembly.into_file())?.rows(&names)?;
     Ok(rows.into_iter().map(|row| [row[0], row[1]]).collect())
 }

@@ -14,7 +14,7 @@ pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError
     let pendula = table_4("1");
     let line = |label: &str, configuration: &Configuration| {
         let (file, names) = system(roles, &pendula, configuration, 1e-3)?;
-        let recording = Recording::of(file)?;
+        let recording = Recording::of(roles, file)?;
         let exact = pendula.states_at(&recording.times)?;
         let errors = energy_errors(&pendula, &recording.rows(&names)?, &exact);
         Ok::<_, MeasureError>(Line::new(label, points(&recording.times, errors)))

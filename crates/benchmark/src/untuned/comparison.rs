@@ -9,6 +9,7 @@ use crate::assembly::FRESH;
 use crate::benchmark::MeasureError;
 use crate::metrics::{greatest, rms};
 use crate::recording::Recording;
+use crate::role::RoleAssignment;
 
 /// A system of a benchmark.
 pub(super) struct Comparison {
@@ -41,23 +42,28 @@ impl Comparison {
     }
 
     /// The published method with the least error, its error, and that of its file without any choice.
-    pub(super) fn judge(&self) -> Result<(&'static str, f64, f64), MeasureError> {
+    pub(super) fn judge(
+        &self,
+        roles: &RoleAssignment,
+    ) -> Result<(&'static str, f64, f64), MeasureError> {
         let mut best: Option<(&'static str, f64, &SystemFile)> = None;
         for (name, file) in &self.published {
-            let error = self.error(file.clone())?;
+            let error = self.error(roles, file.clone())?;
             if best.is_none_or(|(_, least, _)| error < least) {
                 best = Some((*name, error, file));
             }
         }
         match best {
-            Some((name, error, file)) => Ok((name, error, self.error(untuned(file.clone()))?)),
+            Some((name, error, file)) => {
+                Ok((name, error, self.error(roles, untuned(file.clone()))?))
+            }
             None => Ok(("", f64::INFINITY, f64::INFINITY)),
         }
     }
 
     /// The error of the coupling; infinite where a run does not come to its end.
-    fn error(&self, file: SystemFile) -> Result<f64, MeasureError> {
-        let Some(recording) = record(file.clone())? else {
+    fn error(&self, roles: &RoleAssignment, file: SystemFile) -> Result<f64, MeasureError> {
+        let Some(recording) = record(roles, file.clone())? else {
             return Ok(f64::INFINITY);
         };
         let rows = recording.rows(&self.signals)?;
@@ -67,7 +73,7 @@ impl Comparison {
             .map_or(f64::NAN, |step| step.value);
         let every = (step / self.inner_step).round() as usize;
         let reference: Vec<&[f64]> = self
-            .reference()?
+            .reference(roles)?
             .iter()
             .step_by(every)
             .map(Vec::as_slice)
@@ -75,26 +81,29 @@ impl Comparison {
         Ok(error(&rows, &reference))
     }
 
-    fn reference(&self) -> Result<&[Vec<f64>], MeasureError> {
+    fn reference(&self, roles: &RoleAssignment) -> Result<&[Vec<f64>], MeasureError> {
         if let Some(rows) = self.reference.get() {
             return Ok(rows);
         }
         let Some((_, file)) = self.published.first() else {
             return Ok(&[]);
         };
-        let recording = record(at_every_step(file.clone(), self.inner_step))?;
+        let recording = record(roles, at_every_step(file.clone(), self.inner_step))?;
         let rows = recording.map_or(Ok(Vec::new()), |recording| recording.rows(&self.signals))?;
         Ok(self.reference.get_or_init(|| rows))
     }
 }
 
 /// The run of a file; `None` where it breaks off.
-pub(super) fn record(file: SystemFile) -> Result<Option<Recording>, MeasureError> {
+pub(super) fn record(
+    roles: &RoleAssignment,
+    file: SystemFile,
+) -> Result<Option<Recording>, MeasureError> {
     let options = RunOptions {
         accept_not_finite: true,
         ..RunOptions::default()
     };
-    match Recording::of_run(System::from_file(file)?.start(&options)?) {
+    match Recording::of_run(roles.start(&System::from_file(file)?, &options)?) {
         Ok(recording) => Ok(Some(recording)),
         Err(MeasureError::Run(_)) => Ok(None),
         Err(error) => Err(error),

@@ -76,7 +76,7 @@ fn measure(
         _ => return quarter_car::measure(roles, progress),
     };
     for comparison in comparisons {
-        let (published, error, own) = comparison.judge()?;
+        let (published, error, own) = comparison.judge(roles)?;
         add(progress, comparison.name, (published, error), own);
     }
     Ok(())

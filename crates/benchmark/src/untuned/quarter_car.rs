@@ -104,10 +104,10 @@ fn own_error(
 /// The error of force and velocity at the cut.
 fn run(
     cut: &Cut,
-    _: &RoleAssignment,
+    roles: &RoleAssignment,
     (file, names): (SystemFile, [String; 2]),
 ) -> Result<Outcome, MeasureError> {
-    let Some(recording) = record(file)? else {
+    let Some(recording) = record(roles, file)? else {
         return Ok(Outcome {
             error: f64::INFINITY,
             steps: 0,

@@ -66,7 +66,8 @@ impl Session<'_> {
         let mut drawing = Drawing::from(&decimated);
         if let Some(assessed) = assessed {
             let stretches = Drawing::stretches(2 * decimated.columns.len());
-            let is_drawn = |name: &str| decimated.column(name).is_some();
+            let known = decimated.by_name();
+            let is_drawn = |name: &str| known.contains_key(name);
             drawing = drawing.with(&assessed.decimated(is_drawn, stretches));
         }
         Some(drawing)

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::benchmark_options::BenchmarkExecution;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 
@@ -34,9 +35,18 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     outcome
 }
 
-/// Runs a benchmark with this FMU in a role: `BENCHMARK:ROLE[,OURS=THEIRS…]`.
-pub(super) fn against(benchmark: &str, fmu: &Path) -> Result<Exit, Failure> {
-    end_as(program()?.arg("--against").arg(benchmark).arg(fmu))
+/// Runs a benchmark with this FMU in a role: `BENCHMARK:ROLE[,OURS=THEIRS…]`. A call may take `timeout` s.
+pub(super) fn against(
+    benchmark: &str,
+    fmu: &Path,
+    execution: &BenchmarkExecution,
+    timeout: f64,
+) -> Result<Exit, Failure> {
+    let mut command = program()?;
+    command.arg("--against").arg(benchmark).arg(fmu);
+    command.arg("--timeout").arg(timeout.to_string());
+    execution.hand_on(&mut command);
+    end_as(&mut command)
 }
 
 /// The program of the benchmarks, which is installed and built with this one.
@@ -54,13 +64,14 @@ fn end_as(command: &mut Command) -> Result<Exit, Failure> {
     let status = command
         .status()
         .map_err(|error| failure(Path::new(command.get_program()), &error))?;
-    // Without a code it was ended by a signal, as an FMU that crashes does.
-    let code = status.code().map(u8::try_from);
-    Ok(match code {
-        Some(Ok(code)) => Exit::of(code),
-        Some(Err(_)) => Exit::Failed,
-        None => Exit::Crashed,
-    })
+    match status.code().map(u8::try_from) {
+        Some(Ok(code)) => Ok(Exit::of(code)),
+        Some(Err(_)) => Ok(Exit::Failed),
+        None => {
+            let text = format!("{}: {status}", Path::new(command.get_program()).display());
+            Err(Failure::new(Exit::Crashed, Message::error(text)))
+        }
+    }
 }
 
 fn failure(program: &Path, error: &io::Error) -> Failure {

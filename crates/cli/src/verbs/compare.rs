@@ -1,16 +1,20 @@
 //! `gyrator compare`: two results.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use gyrator_record::{ColumnComparison, Comparison, Table, Tolerance, compare, read_table};
+use gyrator_record::{
+    ColumnComparison, Comparison, Series, Table, Tolerance, compare, read_table_with,
+};
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
-use crate::failure::{Failure, advice_on_missing};
+use crate::failure::Failure;
+use crate::input_file::is_same_unit;
 use crate::input_kind::{self, Wanted};
 use crate::options::{RenameOptions, not_negative};
+use crate::table_options::TimeOptions;
 use crate::{overwriting, picture, screen};
 
 #[derive(Debug, Args)]
@@ -34,6 +38,8 @@ pub(super) struct Options {
     sample_shift: bool,
     #[command(flatten)]
     names: RenameOptions,
+    #[command(flatten)]
+    time: TimeOptions,
     /// Write the figures as JSON to the standard output
     #[arg(long)]
     json: bool,
@@ -73,9 +79,17 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         ("the reference", &*options.reference),
     ];
     overwriting::refuse(&plot.collect::<Vec<_>>(), &inputs)?;
-    let result = read(&options.result)?;
-    let mut reference = read(&options.reference)?;
+    let paths = [&*options.result, &*options.reference];
+    for path in paths {
+        input_kind::expect(path, Wanted::Table)?;
+    }
+    let mut tables = options.time.read_all(&paths, read_table_with)?.into_iter();
+    let (result, mut reference) = (
+        tables.next().unwrap_or_default(),
+        tables.next().unwrap_or_default(),
+    );
     options.names.apply(&mut reference)?;
+    warn_of_units(&result, &reference);
     let tolerance = Tolerance {
         relative: options.relative_tolerance,
         absolute: options.absolute_tolerance,
@@ -103,12 +117,29 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     })
 }
 
-fn read(path: &Path) -> Result<Table, Failure> {
-    input_kind::expect(path, Wanted::Table)?;
-    read_table(path).map_err(|error| {
-        let failure = Failure::of(Exit::InvalidInput, &error);
-        failure.advised(advice_on_missing(path))
-    })
+/// Numbers are compared as they are.
+fn warn_of_units(result: &Table, reference: &Table) {
+    let known = result.by_name();
+    let differs = |series: &&Series| {
+        let found = known
+            .get(&*series.name)
+            .and_then(|found| found.unit.as_ref());
+        let units = found.zip(series.unit.as_ref());
+        units.is_some_and(|(found, wanted)| !is_same_unit(found, wanted))
+    };
+    let mut differing = reference.series.iter().filter(differs);
+    let Some(first) = differing.next() else {
+        return;
+    };
+    let others = match differing.count() {
+        0 => String::new(),
+        1 => " and another column".to_owned(),
+        count => format!(" and {count} other columns"),
+    };
+    screen::message(&format!(
+        "warning: `{}`{others}: the result and the reference have different units; the numbers are compared as they are\n",
+        first.name
+    ));
 }
 
 fn table(comparison: &Comparison) -> String {

@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
 use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
+use crate::table_options::TimeOptions;
 use crate::{overwriting, screen};
 
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ pub(super) struct Options {
     /// file
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
+    #[command(flatten)]
+    time: TimeOptions,
 }
 
 /// Converts the result.
@@ -32,8 +35,10 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     inputs.extend(options.summary.as_deref().map(|path| ("the summary", path)));
     overwriting::refuse(&[("--output-file", &options.output_file)], &inputs)?;
     input_kind::expect(&options.result, Wanted::Table)?;
-    let result = ResultFile::open(&options.result)
-        .map_err(|error| not_converted(&error.into(), &options.result))?;
+    let read = options
+        .time
+        .read_all(&[&options.result], ResultFile::open_with);
+    let result = read?.remove(0);
     let (mut columns, mut further) = (result.columns().to_vec(), BTreeMap::new());
     if let Some(path) = &options.summary {
         let text = summary(path, &mut columns)?;

@@ -153,10 +153,8 @@ impl LawOptions {
     /// The run that was recorded.
     fn recording(&self) -> Result<Option<Table>, Failure> {
         let read = |path: &PathBuf| {
-            gyrator_record::read_table(path).map_err(|error| {
-                let text = format!("{}: {error}", path.display());
-                Failure::new(Exit::InvalidInput, Message::error(text))
-            })
+            let table = gyrator_record::read_table(path);
+            table.map_err(|error| Failure::of(Exit::InvalidInput, &error))
         };
         self.recorded.as_ref().map(read).transpose()
     }

@@ -1,17 +1,19 @@
 //! `gyrator plot`: pictures of results.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator_plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
-use gyrator_record::{Column, ColumnType, Decimated, ReadTableError, ResultFile};
+use gyrator_record::{Column, ColumnType, Decimated, ResultFile};
 use gyrator_system::closest;
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message, advice_on_missing};
+use crate::failure::{Failure, Message};
 use crate::input_kind::{self, Wanted};
 use crate::overwriting::{self, Named};
 use crate::picture::PictureOptions;
+use crate::table_options::{TimeOptions, not_read};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -30,6 +32,8 @@ pub(super) struct Options {
     /// The summary of the run: verdict, units and error bars, which a CSV result does not contain
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
+    #[command(flatten)]
+    time: TimeOptions,
 }
 
 /// Draws the results.
@@ -43,7 +47,12 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             .map(|path| ("the summary", path.as_path())),
     );
     overwriting::refuse(&options.picture.outputs(), &inputs)?;
-    let first = open(&options.result)?;
+    let results = std::iter::once(&options.result).chain(&options.with);
+    let mut files = open(
+        &results.map(|path| &**path).collect::<Vec<_>>(),
+        &options.time,
+    )?;
+    let first = files.remove(0);
     let choice = choose(first.columns(), &options.variables).map_err(|unknown| {
         let (name, failure) = (&unknown.pattern, not_known(&unknown, &first));
         match Path::new(name).is_file() {
@@ -57,10 +66,13 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     if let Some(path) = &options.summary {
         runs[0].facts = facts(path)?;
     }
-    for path in &options.with {
-        let other = open(path)?;
-        let names = runs[0].rows.columns.iter().map(|known| &known.column.name);
-        let columns = names.filter_map(|name| other.column(name)).collect();
+    for other in files {
+        let places = other.columns().iter().enumerate();
+        let places: BTreeMap<&str, usize> = places
+            .map(|(place, column)| (column.name.as_str(), place))
+            .collect();
+        let names = runs[0].rows.columns.iter().map(|known| &*known.column.name);
+        let columns = names.filter_map(|name| places.get(name).copied()).collect();
         let choice = Choice {
             columns,
             is_named: true,
@@ -74,9 +86,11 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     options.picture.show(&figure(&runs, choice.is_named))
 }
 
-pub(super) fn open(path: &Path) -> Result<ResultFile, Failure> {
-    input_kind::expect(path, Wanted::Table)?;
-    ResultFile::open(path).map_err(|error| not_read(&error, path))
+pub(super) fn open(paths: &[&Path], time: &TimeOptions) -> Result<Vec<ResultFile>, Failure> {
+    for path in paths {
+        input_kind::expect(path, Wanted::Table)?;
+    }
+    time.read_all(paths, ResultFile::open_with)
 }
 
 /// Refuses a result of which there is nothing to draw.
@@ -96,11 +110,6 @@ pub(super) fn refuse_empty(file: &ResultFile, rows: u64) -> Result<(), Failure> 
     };
     let failure = Failure::new(Exit::InvalidInput, Message::error(text));
     Err(failure.help(help))
-}
-
-pub(super) fn not_read(error: &ReadTableError, path: &Path) -> Failure {
-    let failure = Failure::of(Exit::InvalidInput, error);
-    failure.advised(advice_on_missing(path))
 }
 
 pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {

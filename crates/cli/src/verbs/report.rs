@@ -6,13 +6,14 @@ use clap::Args;
 use gyrator_record::ResultFile;
 use serde_json::Value;
 
-use super::plot::{not_known, not_read, open, refuse_empty};
+use super::plot::{not_known, open, refuse_empty};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::overwriting::{self, Named};
 use crate::picture;
 use crate::report_page::{self, Shown};
 use crate::screen;
+use crate::table_options::{TimeOptions, not_read};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -26,6 +27,8 @@ pub(super) struct Options {
     /// The summary of the run: verdict, energies, settings and provenance, which a CSV result does not contain
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
+    #[command(flatten)]
+    time: TimeOptions,
     /// Write the page
     #[arg(long, short = 'o', value_name = "FILE.html", value_parser = picture::html)]
     output_file: PathBuf,
@@ -37,7 +40,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let summary = options.summary.as_deref();
     inputs.extend(summary.map(|path| ("the summary", path)));
     overwriting::refuse(&[("--output-file", &options.output_file)], &inputs)?;
-    let file = open(&options.result)?;
+    let file = open(&[&options.result], &options.time)?.remove(0);
     let summary = summary_of(options, &file)?;
     let shown = Shown::of(file.columns(), &options.variables);
     let shown = shown.map_err(|unknown| not_known(&unknown, &file))?;

@@ -17,6 +17,7 @@ use crate::overwriting::{self, Named};
 use crate::session::{Session, SessionOptions};
 use crate::state_options::StateOptions;
 use crate::system_input::{self, SystemOptions};
+use crate::table_options::InputOptions;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -31,10 +32,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "COMPONENT.VARIABLE=VALUE", value_parser = assignment)]
     #[arg(help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
-    /// Feed inputs from a CSV, Parquet or Arrow file with the columns time and COMPONENT.VARIABLE; continuous inputs
-    /// are interpolated linearly between rows, others hold the value of the last row
-    #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
-    input_file: Option<PathBuf>,
+    #[command(flatten)]
+    inputs: InputOptions,
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
@@ -86,7 +85,7 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
 fn inputs(options: &Options) -> Vec<Named<'_>> {
     let feed_forward = options.feed_forward.as_deref();
     let feed_forward = feed_forward.map(|path| ("the feed-forward", path));
-    let input_file = options.input_file.as_deref();
+    let input_file = options.inputs.input_file.as_deref();
     let input_file = input_file.map(|path| ("the input file", path));
     let of_others = [options.checks.input(), options.states.input()];
     let all = [feed_forward, input_file].into_iter().chain(of_others);
@@ -118,7 +117,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
     Ok(Session {
         warnings,
         inputs: inputs(options),
-        input_file: options.input_file.as_deref(),
+        input: Some(&options.inputs),
         feed_forward: feed_forward.transpose()?,
         accepts_divergence: options.accept_divergence,
         checks_senses: !options.no_sense_check,

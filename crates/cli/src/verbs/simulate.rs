@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use gyrator_fmu::{DefaultExperiment, Fmu, OpenError};
-use gyrator_system::{Component, Experiment, Spanned, SystemFile};
+use gyrator_system::{Component, Experiment, Spanned, SystemFile, Tolerance};
 use gyrator_worker::Worker;
 
 use crate::companions::Companion;
@@ -16,6 +16,7 @@ use crate::input_kind::{self, Wanted};
 use crate::options::{ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
 use crate::session::{Session, SessionOptions};
+use crate::table_options::InputOptions;
 
 // A single FMU has no host.
 #[derive(Debug, Args)]
@@ -29,10 +30,8 @@ pub(super) struct Options {
     /// Start value of a variable [repeatable]
     #[arg(long, value_name = "VARIABLE=VALUE", value_parser = assignment, help_heading = "Experiment")]
     start_value: Vec<(String, String)>,
-    /// Feed the inputs from a CSV file with the columns time and names of inputs; continuous inputs are interpolated
-    /// linearly between rows, others hold the value of the last row
-    #[arg(long, value_name = "FILE.csv", help_heading = "Experiment")]
-    input_file: Option<PathBuf>,
+    #[command(flatten)]
+    input: InputOptions,
     #[command(flatten)]
     halving: HalvingOptions,
     #[command(flatten)]
@@ -62,7 +61,7 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
 
 /// Files that are read besides the FMU.
 fn inputs(options: &Options) -> Vec<Named<'_>> {
-    let input_file = options.input_file.as_deref();
+    let input_file = options.input.input_file.as_deref();
     input_file
         .map(|path| ("the input file", path))
         .into_iter()
@@ -89,7 +88,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
     Ok(Session {
         inputs: inputs(options),
         single: Some(name),
-        input_file: options.input_file.as_deref(),
+        input: Some(&options.input),
         accepts_divergence: true,
         checks_senses: false,
         ..Session::new(system, &options.session, begin)
@@ -100,6 +99,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
 pub(super) fn not_opened(error: &OpenError) -> Failure {
     let (exit, help) = match error {
         OpenError::Io { path, .. } => (Exit::NotLoaded, advice_on_missing(path)),
+        _ if error.is_shortage() => (Exit::NotLoaded, None),
         _ => (Exit::InvalidInput, None),
     };
     let failure = Failure::of(exit, &error);
@@ -121,7 +121,9 @@ fn default_experiment(of_fmu: DefaultExperiment) -> Experiment {
         start_time: placed(of_fmu.start_time),
         stop_time: placed(of_fmu.stop_time),
         step_size: placed(of_fmu.step_size),
-        tolerance: placed(of_fmu.tolerance),
+        tolerance: of_fmu
+            .usable_tolerance()
+            .map(|tolerance| Spanned::unplaced(Tolerance::Relative(tolerance))),
         ..Experiment::default()
     }
 }

@@ -1,5 +1,6 @@
 //! `gyrator study`: thousands of runs of one system.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -9,12 +10,12 @@ use clap::{Args, Subcommand};
 use gyrator::system::FmuCache;
 use gyrator_study::{
     Cases, Cell, Journal, JournalError, Options as RunOptions, RunsInProgress, Shard, Study,
-    StudyError, StudyFile, TableError, Tally, Writer, check_ending, csv_line, merge,
+    StudyError, StudyFile, Summary, TableError, Tally, Writer, check_ending, csv_line, merge,
     run as run_study, spreads, write_table,
 };
 use gyrator_system::toml_file::{self, Setting};
 use gyrator_system::{SystemFile, Value};
-use gyrator_worker::{Stop, Worker, surroundings};
+use gyrator_worker::{Worker, surroundings};
 
 use super::{study_plot, study_sensitivity, study_status};
 use crate::exit::Exit;
@@ -28,10 +29,11 @@ use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
 use crate::options::{check_isolated, not_negative, time_limit};
 use crate::progress::ShowOptions;
-use crate::study_journals::{Journals, KeptPart, journal_of, url, write_to};
+use crate::study_directories::StudyDirectories;
+use crate::study_journals::{self, journal_of};
 use crate::study_progress::StudyProgress;
 use crate::study_summary::{StudySummary, divergence, outcomes, spread_table, without_runs};
-use crate::study_supervision::{Job, Plan};
+use crate::study_supervision::{Handover, Job, Plan, Wear};
 use crate::summary_file::{replace_earlier, write as write_summary};
 use crate::system_input::{self, SystemOptions};
 use crate::{overwriting, screen};
@@ -44,8 +46,8 @@ pub(super) struct Options {
     /// The study file
     #[arg(value_name = "STUDY.toml", required = true)]
     study: Option<PathBuf>,
-    /// Write the table to this file or to `s3://bucket/table.csv`; FILE.journal keeps finished rows, from which an
-    /// interrupted study continues [default: the name of the study file with the extension .csv]
+    /// Write the table to this file; FILE.journal keeps finished rows, from which an interrupted study continues
+    /// [default: the name of the study file with the extension .csv]
     #[arg(long, short = 'o', value_name = "FILE")]
     output_file: Option<PathBuf>,
     /// Run only part i of n of the cases; `gyrator study merge` joins the parts
@@ -81,6 +83,14 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = not_negative, default_value = "600")]
     #[arg(allow_negative_numbers = true)]
     timeout: f64,
+    /// Most memory that the process of the runs may use, with those of isolated components. A run that exceeds it by itself is
+    /// a row `crashed` [Linux]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    #[arg(allow_negative_numbers = true)]
+    memory_limit: Option<u64>,
+    /// Keep the files that FMUs write to the working directory: each run has its own, TABLE.runs/ROW
+    #[arg(long)]
+    keep_run_directories: bool,
     #[command(flatten)]
     hosts: HostOptions,
     #[command(flatten)]
@@ -122,6 +132,13 @@ enum Verb {
         #[arg(long)]
         allow_missing: bool,
     },
+}
+
+impl Options {
+    /// Most memory that the process of the runs may use, bytes.
+    fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit.map(|limit| limit << 20)
+    }
 }
 
 /// Runs a study, lists its cases or joins its parts.
@@ -198,12 +215,10 @@ fn system(study: &StudyFile, options: &Options) -> Result<SystemFile, Failure> {
 }
 
 fn join(parts: &[PathBuf], output: &Path, allow_missing: bool) -> Result<Exit, Failure> {
-    let journals = Journals::of_parts(parts)?;
-    let (header, rows) = merge(&journals.paths, allow_missing)?;
-    write_to(output, |table| {
-        Ok(write_table(table, &header.columns, &rows)?)
-    })?;
-    let parts = count(journals.paths.len() as u64, "part");
+    let journals = study_journals::of_parts(parts)?;
+    let (header, rows) = merge(&journals, allow_missing)?;
+    write_table(output, &header.columns, &rows)?;
+    let parts = count(journals.len() as u64, "part");
     let outcomes = outcomes(&Tally::of(&header.columns, &rows));
     let spreads = spread_table(&spreads(&header.columns, &rows));
     let rows = count(rows.len() as u64, "row");
@@ -224,24 +239,8 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
         }
     };
     check_ending(&output)?;
-    let Some(url) = url(&output) else {
-        return execute_in(path, &output, Stop::default(), options);
-    };
-    if let Some(worker) = Worker::current() {
-        let table = Job::of_worker(worker).ok().and_then(|job| job.table);
-        let table = table.unwrap_or_else(|| output.clone());
-        return execute_in(path, &table, Stop::default(), options);
-    }
-    input_kind::expect(path, Wanted::Study)?;
-    let part = KeptPart::open(url, path)?;
-    let outcome = execute_in(path, part.table(), part.stop(), options);
-    part.close(outcome)
-}
-
-/// Makes a study whose table is a file.
-fn execute_in(path: &Path, output: &Path, stop: Stop, options: &Options) -> Result<Exit, Failure> {
-    let journal = journal_of(output);
-    let mut outputs = vec![("--output-file", output), ("the journal", &*journal)];
+    let journal = journal_of(&output);
+    let mut outputs = vec![("--output-file", &*output), ("the journal", &*journal)];
     let summary = options.summary.as_deref();
     outputs.extend(summary.map(|path| ("--summary", path)));
     let mut inputs = vec![("the study file", path)];
@@ -253,20 +252,21 @@ fn execute_in(path: &Path, output: &Path, stop: Stop, options: &Options) -> Resu
     if let Some(path) = summary {
         replace_earlier(path)?;
     }
-    if !options.no_supervisor && Worker::current().is_none() {
+    if options.no_supervisor {
+        gyrator_worker::report_exit_of_fmus(Exit::Crashed.code());
+    } else if Worker::current().is_none() {
         let plan = Plan {
             study: path,
             live: &options.live,
-            table: output,
             journal: &journal,
             timeout: time_limit(options.timeout),
-            stop,
+            memory_limit: options.memory_limit(),
         };
         if let Some(outcome) = plan.carry_out() {
             return outcome;
         }
     }
-    make(path, output, &journal, options)
+    make(path, &output, &journal, options)
 }
 
 /// Makes the runs in this process, which may be a worker, and the table where all rows are there.
@@ -298,61 +298,133 @@ fn make(
     }
     let interrupt = Interrupt::listen();
     let _page = page(path, journal_path, options, &interrupt)?;
-    let progress = StudyProgress::start(options.show.progress(), journal.done().len());
+    let progress = StudyProgress::start(options.show.progress(), journal.done().len(), job.seconds);
+    let threads = threads(&job, options);
+    let directories = directories(output, options, threads, std::mem::take(&mut job.told))?;
+    let components = study.components().len();
+    let wear = Wear::new(threads.get(), components, options.memory_limit());
+    let is_worn = || wear.is_worn();
     let run_options = RunOptions {
         part: options.shard,
-        threads: match (job.only, options.worker_threads) {
-            (Some(_), _) => NonZeroUsize::MIN,
-            (None, threads) => threads.unwrap_or_else(cores),
-        },
+        threads,
         interrupt: interrupt.requested(),
         pending_timeout: time_limit(options.timeout),
         isolated,
         lost: &job.lost,
         only: job.only,
         in_progress: in_progress.as_ref(),
+        is_worn: in_progress.is_some().then_some(&is_worn),
+        trusted: &job.trust.believed,
+        surroundings: &directories,
         maker: &|system| {
             let timeout = time_limit(options.timeout);
             let inner = hosts::isolation(timeout).interpreters_apart();
             Box::new(hosts::units(system, &options.hosts, timeout, None, inner))
         },
     };
-    let summary = run_study(&study, &run_options, &journal, &|state| {
+    let mut summary = run_study(&study, &run_options, &journal, &|state| {
         progress.show(state);
     })?;
     drop(progress);
     drop(journal);
     let was_interrupted = run_options.interrupt.load(Ordering::Relaxed);
-    if job.only.is_some() && !was_interrupted {
+    let is_complete = summary.done == summary.total;
+    summary.extra_runs += job.extra_runs;
+    if let Some(worker) = Worker::current()
+        && !was_interrupted
+        && (job.only.is_some() || !is_complete)
+    {
+        let handover = Handover {
+            new: summary.new,
+            extra_runs: summary.extra_runs,
+            failed: summary.failed,
+            told: directories.told(),
+        };
+        handover.write(worker.for_parent())?;
         return Ok(Exit::Success);
     }
-    let is_complete = summary.done == summary.total;
-    let mut spread = Vec::new();
-    if is_complete {
-        surroundings::in_own(|| {
-            let (header, rows) = merge(&[journal_path.to_owned()], true)?;
-            spread = spreads(&header.columns, &rows);
-            write_table(output, &header.columns, &rows)
-        })?;
+    let made = Made {
+        summary,
+        earlier: job.earlier,
+        seconds: job.seconds + begin.elapsed().as_secs_f64(),
+        accepts_divergence,
+        was_interrupted,
+    };
+    made.conclude(path, output, journal_path, options)
+}
+
+/// How many runs are made at the same time.
+fn threads(job: &Job, options: &Options) -> NonZeroUsize {
+    match (job.only, options.worker_threads) {
+        (Some(_), _) => NonZeroUsize::MIN,
+        (None, threads) => threads.unwrap_or_else(cores),
     }
-    let seconds = job.seconds + begin.elapsed().as_secs_f64();
-    let table = is_complete.then_some(options.output_file.as_deref().unwrap_or(output));
-    let outcome = StudySummary::new(path, &summary, job.earlier, table, &spread, seconds);
-    if let Some(file) = &options.summary {
-        write_summary(file, &outcome)?;
+}
+
+/// A study whose last runs this process has made.
+struct Made {
+    summary: Summary,
+    /// Rows that were there before.
+    earlier: usize,
+    /// How long it took, s.
+    seconds: f64,
+    accepts_divergence: bool,
+    was_interrupted: bool,
+}
+
+impl Made {
+    /// Writes the table if all rows are there, and says how the runs ended.
+    fn conclude(
+        &self,
+        path: &Path,
+        output: &Path,
+        journal: &Path,
+        options: &Options,
+    ) -> Result<Exit, Failure> {
+        let summary = &self.summary;
+        let is_complete = summary.done == summary.total;
+        let mut spread = Vec::new();
+        if is_complete {
+            surroundings::in_own(|| {
+                let (header, rows) = merge(&[journal.to_owned()], true)?;
+                spread = spreads(&header.columns, &rows);
+                write_table(output, &header.columns, &rows)
+            })?;
+        }
+        let table = is_complete.then_some(output);
+        let outcome = StudySummary::new(path, summary, self.earlier, table, &spread, self.seconds);
+        if let Some(file) = &options.summary {
+            write_summary(file, &outcome)?;
+        }
+        if options.show.has_closing_lines() {
+            screen::print(&outcome.for_people())?;
+        }
+        match is_complete {
+            false if self.was_interrupted => Ok(Exit::Interrupted),
+            false => Ok(Exit::Failed),
+            true => match without_runs(&summary.tally, summary.total) {
+                Some(failure) => Err(failure),
+                None if self.accepts_divergence => Ok(Exit::Success),
+                None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
+            },
+        }
     }
-    if options.show.has_closing_lines() {
-        screen::print(&outcome.for_people())?;
-    }
-    match is_complete {
-        false if was_interrupted => Ok(Exit::Interrupted),
-        false => Ok(Exit::Failed),
-        true => match without_runs(&summary.tally, summary.total) {
-            Some(failure) => Err(failure),
-            None if accepts_divergence => Ok(Exit::Success),
-            None => divergence(&summary.tally).map_or(Ok(Exit::Success), Err),
-        },
-    }
+}
+
+/// The working directories of the runs, of which there are so many at the same time.
+fn directories(
+    table: &Path,
+    options: &Options,
+    threads: NonZeroUsize,
+    told: BTreeSet<String>,
+) -> Result<StudyDirectories, Failure> {
+    let kept = options.keep_run_directories.then(|| {
+        let mut name = table.as_os_str().to_owned();
+        name.push(".runs");
+        std::path::absolute(name)
+    });
+    let is_alone = threads == NonZeroUsize::MIN;
+    Ok(StudyDirectories::new(kept.transpose()?, is_alone, told))
 }
 
 /// The page of a study, where this process has no parent that serves it.
@@ -408,7 +480,7 @@ impl From<StudyError> for Failure {
             StudyError::Start(error) => error.into(),
             StudyError::Journal(error) => error.into(),
             StudyError::HostLost(message) => Self::new(Exit::NotLoaded, Message::error(message))
-                .help("finished rows are kept; the same command goes on, once the host is there"),
+                .help("finished rows are kept; the same command goes on once the cause is gone"),
             StudyError::Threads(..) | StudyError::InProgress(_) => Self::of(Exit::Failed, &error),
             StudyError::State(error) => {
                 Self::new(Exit::InvalidInput, Message::error(error.message)).help(error.help)

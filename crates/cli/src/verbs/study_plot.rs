@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 use gyrator_plot::{StudyPicture, StudyPlotError, StudyRows, StudyView};
 
-use super::plot::not_read;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::input_kind::{self, Kind, Wanted};
 use crate::options::assignment;
 use crate::overwriting;
 use crate::picture::PictureOptions;
+use crate::table_options::not_read;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {

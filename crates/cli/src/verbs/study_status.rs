@@ -12,12 +12,12 @@ use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::numbers::{count, duration};
 use crate::screen;
-use crate::study_journals::Journals;
+use crate::study_journals;
 use crate::study_summary::outcomes;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// The folder of the parts, or single parts; URLs `s3://bucket/folder` in an object storage
+    /// The folder of the parts, or single parts
     #[arg(value_name = "FOLDER", required = true)]
     parts: Vec<PathBuf>,
     /// Write the figures as JSON to the standard output
@@ -61,11 +61,8 @@ struct OfPart<'a> {
 
 /// Prints how far the studies of the parts have come.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    let journals = Journals::of_parts(&options.parts)?;
-    let mut status = Status::of_journals(&journals.paths);
-    for part in status.studies.iter_mut().flat_map(|study| &mut study.parts) {
-        part.journal = journals.shown(&part.journal);
-    }
+    let journals = study_journals::of_parts(&options.parts)?;
+    let status = Status::of_journals(&journals);
     let text = match options.json {
         true => screen::json(&figures(&status))?,
         false => {

@@ -11,6 +11,7 @@ use gyrator_worker::Worker;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
+use crate::benchmark_options::BenchmarkExecution;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing, is_named};
 use crate::fmu_options::FmuOptions;
@@ -22,6 +23,8 @@ use crate::verbs::benchmark;
 use crate::verbs::simulate::not_opened;
 
 #[derive(Debug, Args)]
+#[command(mut_arg("isolate", |option| option.requires("against")))]
+#[command(mut_arg("worker_threads", |option| option.requires("against")))]
 pub(super) struct Options {
     /// The FMUs, or modelDescription.xml files
     #[arg(value_name = "FMU", required_unless_present = "list")]
@@ -62,6 +65,8 @@ pub(super) struct Options {
     )]
     #[arg(conflicts_with = "json")]
     against: Option<String>,
+    #[command(flatten, next_help_heading = "Reference")]
+    execution: BenchmarkExecution,
     #[command(flatten)]
     open: FmuOptions,
     /// Longest time for one call of an FMU [Linux]
@@ -121,7 +126,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     if let Some(role) = &options.against {
         for file in &options.fmus {
-            match benchmark::against(role, file)? {
+            match benchmark::against(role, file, &options.execution, options.timeout)? {
                 Exit::Success => {}
                 Exit::CheckFailed => exit = Exit::CheckFailed,
                 other => return Ok(other),

@@ -318,6 +318,52 @@ fn r58_a_killed_worker_leaves_no_directory() {
     assert_eq!(left, 0, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Libraries that have no memory end in a panic, which is reported as an error of the program elsewhere.
+#[test]
+fn r79_an_address_space_that_is_used_up_is_no_error_of_the_program() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    let mut refused = 0;
+    for mib in (64..400).step_by(16) {
+        for way in ["", "--no-supervisor", "--isolate"] {
+            let script = format!("ulimit -v {}; \"$0\" run system.toml -q {way}", mib << 10);
+            let output = Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
+                .current_dir(bench.path(""))
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_ne!(output.status.code(), Some(101), "{mib} {way}: {stderr}");
+            refused += u32::from(output.status.code() != Some(0));
+        }
+    }
+    assert!(refused > 0, "no limit was met");
+}
+
+/// A copy of the process, in a session of its own, holds what the process has unpacked.
+#[test]
+fn r58_a_copy_that_outlives_a_crash_leaves_no_directory() {
+    let bench = Bench::new();
+    std::fs::create_dir(bench.path("tmp")).unwrap();
+    let fmu = crate::validation::build(&bench, 67);
+    let two = format!(
+        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\na = {{ fmu = \"{fmu}\" }}\nb = {{ fmu = \"{fmu}\" }}\n"
+    );
+    bench.write("system.toml", &two);
+    for way in [&[][..], &["--isolate"], &["--no-supervisor", "--isolate"]] {
+        let output = bench
+            .command(["run", "system.toml"].iter().chain(way).copied())
+            .env("TMPDIR", bench.path("tmp"))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(5), "{way:?}: {stderr}");
+        let left = std::fs::read_dir(bench.path("tmp")).unwrap().count();
+        assert_eq!(left, 0, "{way:?}: {stderr}");
+        assert!(processes_in(&bench.path("")).is_empty(), "{way:?}");
+    }
+}
+
 /// With time that grew with the square of their number, this would take minutes.
 #[test]
 fn r61_outputs_share_the_names_of_their_inputs() {
@@ -383,8 +429,29 @@ fn r62_exit_without_a_supervisor_is_no_success() {
         let outcome = run(&bench, fault, "do_step", &["--no-supervisor"]);
         assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
         assert!(
-            outcome.stderr.contains("an FMU called exit"),
+            outcome.stderr.contains("an FMU called exit")
+                && outcome.stderr.contains("fmi2DoStep of bad"),
             "{}",
+            outcome.stderr
+        );
+    }
+}
+
+#[test]
+fn r62_a_crash_without_a_supervisor_names_the_fmu() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 51);
+    let system = format!(
+        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\npump = {{ fmu = \"{fmu}\" }}\n"
+    );
+    bench.write("system.toml", &system);
+    for command in ["run system.toml", "simulate unruly51.fmu"] {
+        let outcome = bench.run(command.split(' ').chain(["--no-supervisor"]));
+        assert_eq!(outcome.code, None, "{command}: {}", outcome.stderr);
+        let line = "error: SIGSEGV; without a supervisor nothing more is known than the calls in progress: fmi2DoStep of ";
+        assert!(
+            outcome.stderr.contains(line),
+            "{command}: {}",
             outcome.stderr
         );
     }

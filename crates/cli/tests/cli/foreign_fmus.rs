@@ -9,9 +9,9 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use crate::bench::{Bench, ProgramOutcome};
-use crate::validation::{DESCRIPTION, PLATFORM, compile};
+use crate::validation::{DESCRIPTION, PLATFORM, build, compile};
 
-fn archive(bench: &Bench, name: &str, description: &str, files: &[(&str, &[u8])]) {
+pub(crate) fn archive(bench: &Bench, name: &str, description: &str, files: &[(&str, &[u8])]) {
     let mut zip = ZipWriter::new(std::fs::File::create(bench.path(name)).unwrap());
     let description = ("modelDescription.xml", description.as_bytes());
     for (name, content) in std::iter::once(&description).chain(files) {
@@ -159,12 +159,12 @@ fn what_cannot_be_compiled_is_said() {
 const INTERPRETER: &str = "#include <stdlib.h>\nint PyGyrator_Claim(void) { static int claims; if (claims++) abort(); return 0; }\n";
 
 /// Makes `python.fmu`, whose library needs `PyGyrator_Claim`, and a `python3` that knows a library with it.
-fn with_interpreter(bench: &Bench) -> String {
+fn with_interpreter(bench: &Bench, breaks: u8) -> String {
     let claim = "int PyGyrator_Claim(void); __attribute__((constructor)) static void claim(void) { PyGyrator_Claim(); }\n";
     bench
         .write("claim.c", claim)
         .write("interpreter.c", INTERPRETER);
-    let library = compile(bench, 0, &["claim.c"]);
+    let library = compile(bench, breaks, &["claim.c"]);
     let file = format!("binaries/{PLATFORM}/unruly.so");
     archive(
         bench,
@@ -197,7 +197,7 @@ fn with_interpreter(bench: &Bench) -> String {
 #[test]
 fn libpython_is_loaded_for_an_fmu_that_lacks_it() {
     let bench = Bench::new();
-    let path = with_interpreter(&bench);
+    let path = with_interpreter(&bench, 0);
     let found = [("PATH", &*path)];
     let simulate = ["simulate", "python.fmu", "-o", "out.csv"];
     let outcome = run_with(&bench, &simulate, &found);
@@ -237,7 +237,7 @@ fn libpython_is_loaded_for_an_fmu_that_lacks_it() {
 #[test]
 fn runs_of_a_study_share_no_interpreter() {
     let bench = Bench::new();
-    let path = with_interpreter(&bench);
+    let path = with_interpreter(&bench, 0);
     let system = "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\na = { fmu = \"python.fmu\" }\nb = { fmu = \"python.fmu\" }\n";
     let study = "system = \"s.toml\"\n[[vary]]\ngrid = { \"a.u\" = { from = 0.0, to = 1.0, count = 4 } }\n[[metrics]]\nfinal = [\"a.y\"]\n";
     bench.write("s.toml", system).write("study.toml", study);
@@ -257,6 +257,106 @@ fn runs_of_a_study_share_no_interpreter() {
         for file in ["t.csv", "t.csv.journal"] {
             std::fs::remove_file(bench.path(file)).unwrap();
         }
+    }
+}
+
+/// The names of `unruly.c` for the ports of the moving mass.
+const PORTS: &str = "f=u,x=y,v=z";
+
+fn benchmark<'a>(with: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let arguments = [
+        "benchmark",
+        "--fmus",
+        "fmus",
+        "double-oscillator",
+        "--progress",
+        "never",
+        "--with",
+        with,
+    ];
+    [&arguments, more].concat()
+}
+
+#[test]
+fn cases_of_a_benchmark_share_no_interpreter() {
+    let bench = Bench::new();
+    // Its runs end soon, as a value is not a number.
+    let path = with_interpreter(&bench, 52);
+    let with = format!("motion=python.fmu,{PORTS}");
+    let against = format!("double-oscillator:motion,{PORTS}");
+    let validate = ["validate", "--against", &against, "python.fmu"];
+    let two = ["--worker-threads", "2"];
+    for arguments in [
+        benchmark(&with, &[]),
+        benchmark(&with, &two),
+        benchmark(&with, &["--isolate"]),
+        [&validate[..], &two].concat(),
+    ] {
+        let outcome = run_with(&bench, &arguments, &[("PATH", &path)]);
+        assert_eq!(outcome.code, Some(1), "{arguments:?}: {}", outcome.stderr);
+        let ends = outcome.stderr.matches("hub.y is NaN").count();
+        assert_eq!(ends, 14, "{arguments:?}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn an_fmu_that_ends_a_benchmark_is_named() {
+    let bench = Bench::new();
+    let against = format!("double-oscillator:motion,{PORTS}");
+    for (breaks, words) in [
+        (
+            51,
+            ["SIGSEGV", "fmi2DoStep", "hub", "motion = unruly51.fmu"],
+        ),
+        (
+            60,
+            [
+                "SIGSEGV",
+                "loading the library",
+                "unruly60",
+                "motion = unruly60.fmu",
+            ],
+        ),
+    ] {
+        let fmu = build(&bench, breaks);
+        let with = format!("motion={fmu},{PORTS}");
+        for arguments in [
+            benchmark(&with, &["--worker-threads", "1"]),
+            benchmark(&with, &["--isolate=motion"]),
+            vec![
+                "validate",
+                "--against",
+                &against,
+                &fmu,
+                "--worker-threads",
+                "1",
+            ],
+        ] {
+            let outcome = bench.run(arguments.iter().copied());
+            let stderr = &outcome.stderr;
+            assert_eq!(outcome.code, Some(5), "{arguments:?}: {stderr}");
+            for words in words {
+                assert!(stderr.contains(words), "{arguments:?}: {stderr}");
+            }
+        }
+    }
+    for (arguments, words) in [
+        (
+            benchmark("motion=fmus/OscillatorMotion.fmu", &["--isolate=nobody"]),
+            "no",
+        ),
+        (
+            vec!["validate", "--isolate", "fmus/OscillatorMotion.fmu"],
+            "--against",
+        ),
+    ] {
+        let outcome = bench.run(arguments.iter().copied());
+        assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.stderr);
+        assert!(
+            outcome.stderr.contains(words),
+            "{arguments:?}: {}",
+            outcome.stderr
+        );
     }
 }
 

@@ -252,7 +252,8 @@ fn recordings_of_other_runs_are_refused() {
             "time,right.x,right.v,left.f\n0,0,0,a\n",
             "it has no column of numbers `left.f`",
         ),
-        ("nonsense\n", "it has no column of numbers `right.x`"),
+        ("time,nonsense\n", "it has no column of numbers `right.x`"),
+        ("nonsense\n", "there is no column `time` or `t`"),
     ] {
         bench.write("run.csv", text);
         let refused = learn(&bench, &common);

@@ -53,8 +53,11 @@ mod sharing;
 mod single_fmu;
 mod ssp;
 mod study;
+#[cfg(target_os = "linux")]
+mod study_leftovers;
 mod study_parts;
 mod suggestions;
+mod tables;
 mod texts;
 mod units_of_measure;
 mod validation;

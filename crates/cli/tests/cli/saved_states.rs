@@ -2,6 +2,7 @@
 
 use crate::bench::{Bench, OSCILLATORS, ProgramOutcome};
 use crate::scenarios::SCENARIO;
+use crate::validation::{DESCRIPTION, build, build_of};
 
 fn bench() -> Bench {
     let bench = Bench::new();
@@ -385,4 +386,72 @@ fn studies_begin_with_a_state() {
         3,
         &["this is not a saved state"],
     );
+}
+
+/// A run of the slave of `unruly.c` that breaks this rule, in a system where it is called `pump`.
+fn unruly(bench: &Bench, breaks: u8) {
+    let fmu = build(bench, breaks);
+    let system = format!(
+        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n\n[components.pump]\nfmu = \"{fmu}\"\n"
+    );
+    bench.write("pump.toml", &system);
+}
+
+#[test]
+fn states_that_another_process_cannot_go_on_from_are_refused_with_the_component() {
+    let bench = Bench::new();
+    let save = "run pump.toml -o out.csv --save-state pump.state";
+    let mid = "run pump.toml --save-state pump.state --at 0.5";
+    for (breaks, arguments, words) in [
+        // Addresses of the process that has saved it.
+        (
+            0,
+            save,
+            "pump does not go on from its state in a new process",
+        ),
+        (63, save, "fmi2DeSerializeFMUstate"),
+        (64, save, "pump.y is 0.0, and 1.0 here"),
+        (64, mid, "pump.y is 0.0, and 0.5 here"),
+        // What is left out shows in the step after it.
+        (65, mid, "pump goes on with other numbers from its state"),
+    ] {
+        unruly(&bench, breaks);
+        refuse(&bench, arguments, 3, &["pump", words]);
+        assert!(!bench.path("pump.state").exists(), "{breaks}");
+    }
+}
+
+#[test]
+fn a_state_that_another_process_goes_on_from_is_saved() {
+    let bench = Bench::new();
+    unruly(&bench, 62);
+    for at in ["", " --at 0.5", " --at 0", " --no-supervisor", " --isolate"] {
+        let saved = format!("run pump.toml -o whole.csv --save-state pump.state{at}");
+        succeed(&bench, &saved);
+        if at.contains("--at") {
+            succeed(&bench, "run pump.toml -o out.csv --resume pump.state");
+            expect_end_of(&bench, "whole.csv", "out.csv");
+        }
+    }
+}
+
+#[test]
+fn an_fmu_whose_description_denies_states_is_refused_before_its_library_is_loaded() {
+    let bench = Bench::new();
+    unruly(&bench, 60);
+    // Its library crashes when it is loaded.
+    let denied = DESCRIPTION.replace(" canSerializeFMUstate=\"true\"", "");
+    build_of(&bench, 60, ("modelDescription.xml", &denied));
+    let words = ["pump cannot give the state as bytes"];
+    refuse(&bench, "run pump.toml --save-state pump.state", 3, &words);
+}
+
+#[test]
+fn instances_of_a_run_that_is_refused_are_terminated_before_they_are_freed() {
+    let bench = Bench::new();
+    unruly(&bench, 66);
+    for options in ["", " --no-supervisor", " --isolate"] {
+        let late = format!("run pump.toml --save-state pump.state --at 7{options}");
+        refuse(&bench, &late, 2, &["the run goes from 0 s to 1 s"]);
+    }
 }

@@ -32,6 +32,77 @@ fn an_fmu_that_recommends_no_times() {
     ");
 }
 
+/// The tolerance that the FMU of a run with these options gets, s.
+fn tolerance_given(bench: &Bench, command: &str, component: &str) -> Option<f64> {
+    let record = ["-e", "0.01", "--record-calls", "calls"];
+    let outcome = bench.run(command.split(' ').chain(record));
+    assert_eq!(outcome.code, Some(0), "{command}: {}", outcome.stderr);
+    let path = bench.path(&format!("calls/{component}.calls"));
+    let mut recording = gyrator_replay::Recording::open(&path).unwrap();
+    while let Some((call, _)) = recording.next().unwrap() {
+        if let gyrator_replay::Call::SetupExperiment { tolerance, .. } = call {
+            return tolerance;
+        }
+    }
+    panic!("no fmi2SetupExperiment");
+}
+
+#[test]
+fn the_tolerance_of_the_fmu_counts_unless_another_or_none_is_asked_for() {
+    let bench = Bench::new();
+    for (name, own) in [("own", "1e-5"), ("odd", "0"), ("bare", "")] {
+        bench.alter_fmu(
+            "OscillatorForce",
+            &format!("{name}.fmu"),
+            |text| match own {
+                "" => text.to_owned(),
+                own => text.replace(
+                    "<DefaultExperiment",
+                    &format!("<DefaultExperiment tolerance=\"{own}\""),
+                ),
+            },
+        );
+        let system =
+            format!("[experiment]\nstep_size = 1e-3\n\n[components.c]\nfmu = \"{name}.fmu\"\n");
+        bench.write(&format!("{name}.toml"), &system);
+        for (given, text) in [("1e-8", "1e-8"), ("none", "\"none\"")] {
+            let system = system.replace("step_size", &format!("tolerance = {text}\nstep_size"));
+            bench.write(&format!("{name}-{given}.toml"), &system);
+        }
+    }
+    for (name, own) in [("own", Some(1e-5)), ("odd", None), ("bare", None)] {
+        for (given, expected) in [("", own), ("1e-8", Some(1e-8)), ("none", None)] {
+            let option = match given {
+                "" => String::new(),
+                given => format!(" --tolerance {given}"),
+            };
+            let single = tolerance_given(&bench, &format!("simulate {name}.fmu{option}"), name);
+            let coupled = tolerance_given(&bench, &format!("run {name}.toml{option}"), "c");
+            assert_eq!([single, coupled], [expected; 2], "{name} {given}");
+            if !given.is_empty() {
+                let file = tolerance_given(&bench, &format!("run {name}-{given}.toml"), "c");
+                assert_eq!(file, expected, "{name} {given}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_word_none_for_a_tolerance_survives_an_export_as_ssp() {
+    let bench = Bench::new();
+    let system = "[experiment]\nstep_size = 1e-3\nstop_time = 1\ntolerance = \"none\"\n\n[components.c]\nfmu = \"own.fmu\"\n";
+    bench.write("system.toml", system);
+    bench.alter_fmu("OscillatorForce", "own.fmu", |text| {
+        text.replace(
+            "<DefaultExperiment",
+            "<DefaultExperiment tolerance=\"1e-5\"",
+        )
+    });
+    let outcome = bench.run(["export", "system.toml", "-o", "system.ssp"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(tolerance_given(&bench, "run system.ssp", "c"), None);
+}
+
 #[test]
 fn inputs_from_a_file() {
     let bench = Bench::new();

@@ -36,7 +36,7 @@ typedef struct {
     const callbacks_t *callbacks;
     const char *name;
     double y, u, p;
-    int steps;
+    int steps, is_running;
 } slave_t;
 
 static double shared = 0;
@@ -61,6 +61,7 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
 }
 
 void fmi2FreeInstance(slave_t *s) {
+    if (BREAKS == 66 && s->is_running) abort();
     unsetenv("UNRULY");
     free(s);
 }
@@ -73,8 +74,8 @@ int fmi2EnterInitializationMode(slave_t *s) {
     if (BREAKS == 56) s->p = 2;
     return BREAKS == 50 ? 3 : 0;
 }
-int fmi2ExitInitializationMode(slave_t *s) { return 0; }
-int fmi2Terminate(slave_t *s) { return 0; }
+int fmi2ExitInitializationMode(slave_t *s) { s->is_running = 1; return 0; }
+int fmi2Terminate(slave_t *s) { s->is_running = 0; return 0; }
 int fmi2Reset(slave_t *s) { return 0; }
 
 int fmi2GetReal(slave_t *s, const unsigned *refs, size_t n, double *values) {
@@ -126,7 +127,15 @@ int fmi2DoStep(slave_t *s, double t, double h, int final) {
         fesetround(FE_UPWARD);
         fclose(fopen("stray.txt", "w"));
     }
+    if (BREAKS == 65) s->y += h * s->steps++;
     if (BREAKS == 51 && ++s->steps == 5) raise(SIGSEGV);
+    if (BREAKS == 67 && ++s->steps == 5) {
+        if (fork() == 0) {
+            setsid();
+            for (;;) pause();
+        }
+        raise(SIGSEGV);
+    }
     if (BREAKS == 52 && ++s->steps == 5) s->y = NAN;
     void *environment = BREAKS == 40 ? (void *)s : s->callbacks->environment;
     const char *name = BREAKS == 40 ? "somebody" : s->name;
@@ -139,7 +148,15 @@ int fmi2GetFMUstate(slave_t *s, slave_t **state) {
     **state = *s;
     return 0;
 }
-int fmi2SetFMUstate(slave_t *s, slave_t *state) { *s = *state; return 0; }
+int fmi2SetFMUstate(slave_t *s, slave_t *state) {
+    slave_t own = *s;
+    *s = *state;
+    if (BREAKS < 62) return 0;
+    /* Addresses of another process are none here; those below 62 keep them. */
+    s->callbacks = own.callbacks;
+    s->name = own.name;
+    return 0;
+}
 int fmi2FreeFMUstate(slave_t *s, slave_t **state) { free(*state); *state = NULL; return 0; }
 int fmi2SerializedFMUstateSize(slave_t *s, slave_t *state, size_t *size) {
     *size = sizeof *state;
@@ -150,8 +167,11 @@ int fmi2SerializeFMUstate(slave_t *s, slave_t *state, char *bytes, size_t size) 
     return 0;
 }
 int fmi2DeSerializeFMUstate(slave_t *s, const char *bytes, size_t size, slave_t **state) {
+    if (BREAKS == 63) return 3;
     if (*state == NULL) *state = malloc(sizeof **state);
     memcpy(*state, bytes, size);
+    if (BREAKS == 64) (*state)->y = 0;
+    if (BREAKS == 65) (*state)->steps = 0;
     return 0;
 }
 

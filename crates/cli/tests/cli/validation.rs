@@ -64,11 +64,16 @@ pub(crate) fn compile(bench: &Bench, breaks: u8, more: &[&str]) -> PathBuf {
 
 /// The same with another name of its description in the archive.
 fn build_with(bench: &Bench, breaks: u8, description: &str) -> String {
+    build_of(bench, breaks, (description, DESCRIPTION))
+}
+
+/// The same with a description of this name and text.
+pub(crate) fn build_of(bench: &Bench, breaks: u8, (file, text): (&str, &str)) -> String {
     let library = compile(bench, breaks, &[]);
     let name = format!("unruly{breaks}.fmu");
     let mut zip = ZipWriter::new(std::fs::File::create(bench.path(&name)).unwrap());
     let files = [
-        (description.to_owned(), DESCRIPTION.as_bytes().to_vec()),
+        (file.to_owned(), text.as_bytes().to_vec()),
         (
             format!("binaries/{PLATFORM}/unruly.so"),
             std::fs::read(&library).unwrap(),

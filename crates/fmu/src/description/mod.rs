@@ -199,6 +199,15 @@ pub struct DefaultExperiment {
     pub step_size: Option<f64>,
 }
 
+impl DefaultExperiment {
+    /// The tolerance that the FMU gets if nothing else is asked for: a positive number (C-37).
+    #[must_use]
+    pub fn usable_tolerance(&self) -> Option<f64> {
+        self.tolerance
+            .filter(|tolerance| *tolerance > 0.0 && tolerance.is_finite())
+    }
+}
+
 /// Data that a tool left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VendorAnnotation {

@@ -101,6 +101,27 @@ pub fn readings(slots: &[Slot]) -> Vec<(usize, Reading)> {
     readings
 }
 
+/// Shows the activity and the name of each call in progress. Takes neither memory nor a lock, so that a handler of signals may call it.
+pub fn each_call(slots: &[Slot], mut see: impl FnMut(Activity, &[u8])) {
+    for slot in slots {
+        let word = slot.activity.load(Relaxed);
+        let is_cursor = slot.name_length.load(Relaxed) == MARK;
+        let named = match is_cursor {
+            true => ((word >> CODE_BITS) as usize)
+                .checked_sub(1)
+                .and_then(|index| slots.get(index)),
+            false => Some(slot),
+        };
+        let activity = Activity::from_code((word & 0xff) as u8);
+        if let (Some(activity), Some(named)) = (activity, named) {
+            let (name, length) = named.name_bytes();
+            if length > 0 {
+                see(activity, &name[..length]);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +136,10 @@ mod tests {
             let code = u64::from(Activity::Call(function).code());
             slots[2].activity.store(code | number << CODE_BITS, Relaxed);
             slots[2].set_time(0.5);
+            each_call(slots, |activity, name| {
+                assert_eq!(activity, Activity::Call(function));
+                assert_eq!(name, [&b"chassis"[..], b"wheel"][number as usize - 1]);
+            });
             readings(slots)
         };
         let seen = at(2, Function::DoStep);

@@ -43,6 +43,14 @@ pub fn loaded_copies() -> usize {
     COPIES.load(Ordering::Relaxed)
 }
 
+impl Libraries {
+    /// Whether a library is loaded for all instances, those to come as well.
+    pub(super) fn is_shared(&self) -> bool {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.is_some()
+    }
+}
+
 impl Fmu {
     /// How many copies of its library were loaded, those of instances that are gone too.
     #[must_use]

@@ -241,6 +241,10 @@ impl Drop for Instance {
             self.cancel_step();
         }
         self.free_all_states();
+        if Function::Terminate.legal_in().contains(self.state) {
+            // Some FMUs abort where they are freed in the middle of a run. A refusal changes nothing.
+            let _ = self.terminate();
+        }
         let fatal = self.cold.fatal.load(Ordering::Acquire);
         if fatal || !Function::FreeInstance.legal_in().contains(self.state) {
             // C-26: after Fatal not even fmi2FreeInstance may be called.

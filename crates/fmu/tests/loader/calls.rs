@@ -523,7 +523,7 @@ fn c72_states_are_saved_again_restored_and_freed_with_the_instance() {
     drop(instance);
     let trace = std::fs::read_to_string(trace).unwrap();
     assert!(
-        trace.ends_with("get\nsave again\nsave\nfree state\nfree state\nfree\n"),
+        trace.ends_with("get\nsave again\nsave\nfree state\nfree state\nterminate\nfree\n"),
         "{trace}"
     );
 }

@@ -24,6 +24,7 @@ use gyrator_system::{Component, Problem, SystemFile, Value};
 
 use crate::need::{Facts, Need};
 use crate::registry::{Entry, EntryKind, ParameterKind, look_up};
+use crate::time::rounding;
 use crate::unit::Unit;
 use unit::BlockUnit;
 
@@ -37,6 +38,12 @@ pub trait Block: Send {
     /// Names of the outputs.
     fn outputs(&self) -> Vec<String> {
         vec!["y".to_owned()]
+    }
+
+    /// Whether an output, by its place among them, is 0 or 1 at any time, so that it may feed a Boolean.
+    fn is_switch(&self, output: usize) -> bool {
+        let _ = output;
+        false
     }
 
     /// Value of an output, by its place among them, at `time`, s.
@@ -196,9 +203,11 @@ pub(crate) fn leads_out(path: &Path) -> bool {
 
 /// Whether an instant has come; a time that misses it by rounding has reached it.
 pub(crate) fn reached(time: f64, instant: f64) -> bool {
-    // Sums and products of a few doubles are off by far less, and steps are far longer.
+    // Sums and products of doubles are off by less, as part of the time up to 1000 s; later, steps may be so short.
     const ROUNDING: f64 = 1e-12;
-    time >= instant - ROUNDING * instant.abs().max(time.abs())
+    const EARLY: f64 = 1e3;
+    let latest = instant.abs().max(time.abs());
+    time >= instant - ROUNDING * latest.min(EARLY) - 2.0 * rounding(latest)
 }
 
 #[cfg(test)]

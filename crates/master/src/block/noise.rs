@@ -4,7 +4,7 @@
 //! interval alone: whatever the steps, and after a step that is made again, it is the same. Two blocks need
 //! two seeds to be independent.
 
-use super::{Block, BlockFacts};
+use super::{Block, BlockFacts, reached};
 use crate::random::SplitMix64;
 use crate::registry::{Entry, ParameterInfo, ParameterKind};
 
@@ -53,8 +53,12 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
 impl Block for Noise {
     fn output(&self, _output: usize, time: f64, _inputs: &[f64]) -> Result<f64, String> {
         // A time that misses the start of an interval by rounding is in it.
-        const ROUNDING: f64 = 1e-9;
-        let index = (time / self.interval + ROUNDING).floor() as i64;
+        let intervals = time / self.interval;
+        let nearest = intervals.round();
+        let index = match reached(time, nearest * self.interval) {
+            true => nearest as i64,
+            false => intervals.floor() as i64,
+        };
         // A normal number takes two of the stream.
         let mut stream = SplitMix64::after(self.seed, (index as u64).wrapping_mul(2));
         let number = if self.is_normal {

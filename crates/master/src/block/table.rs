@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use gyrator_record::{Interpolation, Values, read_table};
+use gyrator_record::{Interpolation, Values, read_table_with};
 
 use super::{Block, BlockFacts, reached};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
@@ -29,7 +29,7 @@ enum Outside {
 pub(super) const ENTRY: Entry<dyn Block> = Entry {
     name: "table",
     summary: "columns of a CSV or Parquet file over its column `time`: each is an output of its name; two rows of one \
-              time are a jump, whose later value holds at that time",
+              time are a jump, whose later value holds at that time; a column that is 0 or 1 at any time may feed a Boolean",
     source: "as `gyrator simulate --input-file`",
     parameters: &[
         ParameterInfo {
@@ -47,6 +47,11 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
             summary: "before the first and after the last row: the value of that row, the table once more, or an error",
             kind: ParameterKind::Word(&["hold", "repeat", "refuse"]),
         },
+        ParameterInfo {
+            name: "time_column",
+            summary: "heading of the column of the times, if it is not `time` or `t`",
+            kind: ParameterKind::Text(""),
+        },
     ],
     facts: |arguments, ()| match arguments.word("interpolation") {
         "linear" => BlockFacts::SMOOTH,
@@ -57,7 +62,8 @@ pub(super) const ENTRY: Entry<dyn Block> = Entry {
 
 fn build(arguments: &Arguments) -> Result<Box<dyn Block>, String> {
     let path = Path::new(arguments.text("file"));
-    let table = read_table(path).map_err(|error| error.to_string())?;
+    let time_column = Some(arguments.text("time_column")).filter(|name| !name.is_empty());
+    let table = read_table_with(path, time_column).map_err(|error| error.to_string())?;
     let (Some(first), Some(last)) = (table.time.first(), table.time.last()) else {
         return Err(format!("{}: there are no rows", path.display()));
     };
@@ -111,11 +117,29 @@ impl Block for Table {
         self.columns.iter().map(|(name, _)| name.clone()).collect()
     }
 
+    fn is_switch(&self, output: usize) -> bool {
+        let column = &self.columns[output].1;
+        let is_between = |row: usize| {
+            self.interpolation == Interpolation::Linear
+                && self.time[row] != self.time[row + 1]
+                && column[row] != column[row + 1]
+        };
+        column.iter().all(|value| *value == 0.0 || *value == 1.0)
+            && !(0..column.len() - 1).any(is_between)
+    }
+
     fn output(&self, output: usize, time: f64, _inputs: &[f64]) -> Result<f64, String> {
         let (first, last) = (self.time[0], self.time[self.time.len() - 1]);
         let is_outside = !reached(time, first) || !reached(last, time);
         let time = match self.outside {
-            Outside::Repeat if is_outside => first + (time - first).rem_euclid(last - first),
+            Outside::Repeat if is_outside => {
+                let period = last - first;
+                let begin = first + ((time - first) / period).round() * period;
+                match reached(time, begin) && reached(begin, time) {
+                    true => first,
+                    false => first + (time - first).rem_euclid(period),
+                }
+            }
             Outside::Refuse if is_outside => {
                 return Err(format!("the table has rows from t = {first} s to {last} s"));
             }

@@ -33,6 +33,9 @@ impl BlockUnit {
             .zip(0..)
             .map(|((name, causality), handle)| Variable {
                 is_discrete: facts.is_discrete && causality == Causality::Output,
+                is_switch: (handle as usize)
+                    .checked_sub(count)
+                    .is_some_and(|output| block.is_switch(output)),
                 ..Variable::real(name, handle, causality)
             })
             .collect();

@@ -184,6 +184,7 @@ fn act_on_units(operation: &Operation, state: &mut SystemState, step: &Step) -> 
         Operation::GiveHeld(component) => {
             if units.members[*component].is_due(step.index + 1) {
                 give_held(graph, units, *component, step)?;
+                inputs::give_led_signals(graph, units, signals, scenario, *component, step)?;
             }
         }
         Operation::Step(selection) => match selection.phase {
@@ -209,6 +210,10 @@ fn act_on_units(operation: &Operation, state: &mut SystemState, step: &Step) -> 
                     outputs::read(graph, units, store, counters, component, step)?;
                 }
             }
+        }
+        Operation::ReadSignalsAhead(selection) => {
+            let of = (&*selection.components, selection.phase);
+            outputs::read_signals_ahead(graph, units, signals, of, step)?;
         }
         Operation::Show(selection) => outputs::show(units, &selection.components, signals, step),
         _ => complete(operation, state, step)?,

@@ -1,9 +1,10 @@
 //! Values for components that are within a communication step, held until they may be set: nothing
 //! is read from a unit after values were set without a step between (FMI 2.0 §4.2.4, C-28).
 
-use super::scenario::{note_wires, value_of_wire};
+use super::scenario::{keep_transformations, note_wires, value_of_wire};
 use crate::fault::Fault;
 use crate::graph::Graph;
+use crate::plan::Store;
 use crate::state::{HeldValue, Member, RunningScenario, Signals, SystemState, Units};
 use crate::step::Step;
 use crate::unit::Value;
@@ -81,7 +82,7 @@ pub(super) fn give_held(
 }
 
 /// Holds the discrete inputs of a component that begins its communication step with `step` and
-/// makes it later.
+/// makes it later, but for those whose sources make their steps before.
 ///
 /// # Errors
 /// An output that has no value of the type of its input.
@@ -93,12 +94,14 @@ pub(super) fn hold_signals(
     component: usize,
     step: &Step,
 ) -> Result<(), Fault> {
+    keep_transformations(graph, scenario, component, true);
     let variables = &graph.components[component].description.variables;
     for (index, wire) in graph.signal_wires.iter().enumerate() {
-        if wire.component == component {
+        if wire.component == component && !signals.is_led[index] {
             let mut number = Value::Real(0.0);
             let channels = &scenario.channels;
-            let value = value_of_wire(graph, channels, signals, index, &mut number);
+            let place = (index, Store::Shown);
+            let value = value_of_wire(graph, channels, signals, place, &mut number);
             let value = value.map_err(|cause| graph.fault(component, step, cause))?;
             units.held.push(HeldValue {
                 component,
@@ -108,6 +111,8 @@ pub(super) fn hold_signals(
             });
         }
     }
-    note_wires(graph, scenario, signals, component);
+    note_wires(graph, scenario, signals, component, |wire| {
+        (!signals.is_led[wire]).then_some(Store::Shown)
+    });
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::exchange::{
 };
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::SignalSource;
+use crate::plan::Store;
 use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::{Causality, Period, Value};
@@ -36,9 +37,11 @@ pub(crate) fn initialize(
         ..Step::default()
     };
     for component in 0..state.units.members.len() {
-        call(state, component, &start, |unit| {
-            unit.setup_experiment(period)
-        })?;
+        let own = Period {
+            tolerance: state.graph.components[component].tolerance,
+            ..*period
+        };
+        call(state, component, &start, |unit| unit.setup_experiment(&own))?;
     }
     set_start_values(state, &start, false)?;
     for component in 0..state.units.members.len() {
@@ -211,19 +214,15 @@ fn propagate_signals(
     for round in 0..rounds {
         refused = None;
         let before = state.signals.discrete.clone();
-        for (index, signal) in graph.signals.iter().enumerate() {
-            let value = super::read_variable(state, signal.component, signal.variable);
-            state.signals.discrete[index] = value.map_err(|fault| {
-                RunError::Fault(state.graph.fault(signal.component, step, fault))
-            })?;
-        }
+        read_signals(state, step)?;
         for (index, wire) in graph.signal_wires.iter().enumerate() {
             let node = &graph.components[wire.component];
             let is_known = with_reals || matches!(wire.source, SignalSource::Discrete(_));
             if node.propagate_initial_inputs && is_known {
                 let mut number = Value::Real(0.0);
                 let (channels, signals) = (&state.scenario.channels, &state.signals);
-                let value = value_of_wire(&graph, channels, signals, index, &mut number).cloned();
+                let place = (index, Store::Shown);
+                let value = value_of_wire(&graph, channels, signals, place, &mut number).cloned();
                 let handle = node.description.variables[wire.variable].handle;
                 match value {
                     Ok(value) => call(state, wire.component, step, |unit| {
@@ -320,7 +319,20 @@ pub(super) fn read_outputs(
     result.map_err(|fault| RunError::Fault(state.graph.fault(component, step, fault)))
 }
 
+/// Reads the outputs that are not real of all components.
+fn read_signals(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
+    let graph = std::sync::Arc::clone(&state.graph);
+    for (index, signal) in graph.signals.iter().enumerate() {
+        let value = super::read_variable(state, signal.component, signal.variable);
+        state.signals.discrete[index] =
+            value.map_err(|fault| RunError::Fault(graph.fault(signal.component, step, fault)))?;
+    }
+    Ok(())
+}
+
+/// Reads the outputs of all components, which may have changed at the end of Initialization Mode.
 fn read_all(state: &mut SystemState, step: &Step) -> Result<(), RunError> {
+    read_signals(state, step)?;
     for component in 0..state.units.members.len() {
         if !state.units.members[component].outputs.is_empty() {
             read_outputs(state, component, step)?;

@@ -1,10 +1,11 @@
 //! Inputs of the coming step: prepared from the published signals, replaced by values of units that
 //! have stepped before, given to the units.
 
-use super::scenario::{note_wires, value_of_wire};
+use super::scenario::{keep_transformations, note_wires, value_of_wire};
 use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::graph::Graph;
+use crate::plan::Store;
 use crate::state::{Courses, Member, RunningScenario, Signals, SystemState, Units};
 use crate::step::Step;
 use crate::unit::Value;
@@ -48,6 +49,60 @@ pub(crate) fn give(
     }
 }
 
+/// Where a wire takes its value from in a macro-step: ahead of its time if its source has made its step, and this step ends no later than the
+/// receiver's.
+fn store_of(graph: &Graph, units: &Units, signals: &Signals, wire: usize, step: &Step) -> Store {
+    let described = &graph.signal_wires[wire];
+    let source = &units.members[graph.source_component(described)];
+    let receiver = &units.members[described.component];
+    let ends = receiver.every.is_multiple_of(source.every) || source.is_due(step.index + 1);
+    match signals.is_led[wire] && ends {
+        true => Store::Ahead,
+        false => Store::Shown,
+    }
+}
+
+/// Sets the inputs of wires of a component that makes its step at its end, as far as their sources have made theirs before it.
+pub(crate) fn give_led_signals(
+    graph: &Graph,
+    units: &mut Units,
+    signals: &Signals,
+    scenario: &mut RunningScenario,
+    component: usize,
+    step: &Step,
+) -> Result<(), Fault> {
+    keep_transformations(graph, scenario, component, false);
+    let wires = graph.signal_wires.iter().zip(&signals.is_led).enumerate();
+    for (index, _) in wires.filter(|(_, (wire, is_led))| **is_led && wire.component == component) {
+        let place = (index, store_of(graph, units, signals, index, step));
+        give_wire(graph, units, signals, scenario, place, step)?;
+    }
+    note_wires(graph, scenario, signals, component, |wire| {
+        let is_led = signals.is_led[wire];
+        is_led.then(|| store_of(graph, units, signals, wire, step))
+    });
+    Ok(())
+}
+
+/// Sets the input of a wire to the value that it has in a store.
+fn give_wire(
+    graph: &Graph,
+    units: &mut Units,
+    signals: &Signals,
+    scenario: &RunningScenario,
+    (index, store): (usize, Store),
+    step: &Step,
+) -> Result<(), Fault> {
+    let wire = &graph.signal_wires[index];
+    let handle = graph.components[wire.component].description.variables[wire.variable].handle;
+    let slot = &mut units.members[wire.component].slot;
+    let mut number = Value::Real(0.0);
+    let channels = &scenario.channels;
+    let value = value_of_wire(graph, channels, signals, (index, store), &mut number);
+    let given = value.and_then(|value| slot.set_value(handle, value));
+    given.map_err(|cause| graph.fault(wire.component, step, cause))
+}
+
 /// Sets the inputs of wires of the due components among `components`.
 pub(crate) fn give_signals(
     graph: &Graph,
@@ -58,23 +113,18 @@ pub(crate) fn give_signals(
     step: &Step,
 ) -> Result<(), Fault> {
     for (index, wire) in graph.signal_wires.iter().enumerate() {
-        let member = &mut units.members[wire.component];
-        if !components.contains(&wire.component) || !member.is_due(step.index) {
-            continue;
-        }
-        let handle = graph.components[wire.component].description.variables[wire.variable].handle;
-        let mut number = Value::Real(0.0);
-        let channels = &scenario.channels;
-        let value = value_of_wire(graph, channels, signals, index, &mut number);
-        let given = value.and_then(|value| member.slot.set_value(handle, value));
-        if let Err(cause) = given {
-            return Err(graph.fault(wire.component, step, cause));
+        let is_due = units.members[wire.component].is_due(step.index);
+        if components.contains(&wire.component) && is_due {
+            let place = (index, store_of(graph, units, signals, index, step));
+            give_wire(graph, units, signals, scenario, place, step)?;
         }
     }
     if !scenario.channels.is_empty() {
         for &component in components {
             if units.members[component].is_due(step.index) {
-                note_wires(graph, scenario, signals, component);
+                note_wires(graph, scenario, signals, component, |wire| {
+                    Some(store_of(graph, units, signals, wire, step))
+                });
             }
         }
     }

@@ -24,6 +24,7 @@ pub(crate) use scenario::{
     value_of_wire,
 };
 
+use crate::graph::SignalSource;
 use crate::plan::{Effect, Operation, StepPlan};
 use crate::state::{InputCourse, Member, SystemState};
 use crate::unit::{UnitResult, Value};
@@ -52,6 +53,12 @@ pub(crate) fn set_up(state: &mut SystemState, plan: &StepPlan) {
     for operation in &plan.operations {
         if let Operation::Postpone(component) = operation {
             state.units.members[*component].steps_late = true;
+        }
+    }
+    for &wire in &plan.led_wires {
+        state.signals.is_led[wire] = true;
+        if let SignalSource::Discrete(signal) = state.graph.signal_wires[wire].source {
+            state.signals.is_read_ahead[signal] = true;
         }
     }
     substeps::find_traces(state);

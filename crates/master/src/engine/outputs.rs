@@ -5,9 +5,10 @@ use gyrator_thread_team::{Four, Loops, with_wide_registers};
 
 use crate::counters::Counters;
 use crate::fault::{Cause, Fault, UnitFault};
-use crate::graph::Graph;
-use crate::state::{Courses, Signals, SystemState, Units};
-use crate::step::Step;
+use crate::graph::{Graph, Signal};
+use crate::state::{Courses, Member, Signals, SystemState, Units};
+use crate::step::{Phase, Step};
+use crate::unit::Value;
 
 /// Reads the real outputs of a component into `store`: the published outputs, or those ahead of their
 /// time.
@@ -79,12 +80,11 @@ pub(crate) fn read_signals(
         if !member.is_due(step.index + 1) {
             continue;
         }
-        let node = &graph.components[signal.component];
-        let handle = node.description.variables[signal.variable].handle;
         let before = signals.discrete[index].clone();
-        let read = member.slot.get_value(handle, &mut signals.discrete[index]);
-        if let Err(cause) = read {
-            return Err(graph.fault(signal.component, step, cause));
+        if signals.is_read_ahead[index] {
+            signals.discrete[index].clone_from(&signals.discrete_ahead[index]);
+        } else {
+            read_signal(graph, member, signal, &mut signals.discrete[index], step)?;
         }
         if before != signals.discrete[index] {
             let mut inputs = courses.inputs.iter_mut();
@@ -96,6 +96,39 @@ pub(crate) fn read_signals(
         }
     }
     Ok(())
+}
+
+/// Reads the discrete outputs, of those among `components` that are due in `phase`, that units after them receive.
+pub(crate) fn read_signals_ahead(
+    graph: &Graph,
+    units: &mut Units,
+    signals: &mut Signals,
+    (components, phase): (&[usize], Phase),
+    step: &Step,
+) -> Result<(), Fault> {
+    for (index, signal) in graph.signals.iter().enumerate() {
+        let member = &mut units.members[signal.component];
+        let is_wanted = signals.is_read_ahead[index] && components.contains(&signal.component);
+        if is_wanted && member.is_due_at(phase, step) {
+            let store = &mut signals.discrete_ahead[index];
+            read_signal(graph, member, signal, store, step)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_signal(
+    graph: &Graph,
+    member: &mut Member,
+    signal: &Signal,
+    value: &mut Value,
+    step: &Step,
+) -> Result<(), Fault> {
+    let variables = &graph.components[signal.component].description.variables;
+    let read = member
+        .slot
+        .get_value(variables[signal.variable].handle, value);
+    read.map_err(|cause| graph.fault(signal.component, step, cause))
 }
 
 /// Gives the extrapolations the outputs that were published `now`, s since the start.

@@ -4,6 +4,7 @@
 use crate::curve::Curve;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::{Graph, SignalSource};
+use crate::plan::Store;
 use crate::scenario::{Transformation, number_of, value_of};
 use crate::state::{
     Channel, Courses, Phase, RunningScenario, Signals, SystemState, Target, WireEnd,
@@ -93,7 +94,7 @@ fn apply(channel: &mut Channel, graph: &Graph, courses: &mut Courses, time: f64)
     }
 }
 
-/// The value of the input that a wire feeds, from published outputs; `number` is memory for it.
+/// The value of the input that a wire feeds, from the outputs of a store; `number` is memory for it.
 ///
 /// # Errors
 /// An output that has no value of the input's type, or an action that makes none of it.
@@ -101,16 +102,17 @@ pub(crate) fn value_of_wire<'v>(
     graph: &'v Graph,
     channels: &[Channel],
     signals: &'v Signals,
-    wire: usize,
+    (wire, store): (usize, Store),
     number: &'v mut Value,
 ) -> UnitResult<&'v Value> {
     let described = &graph.signal_wires[wire];
     if channel_at(channels, wire, WireEnd::Output).is_none()
         && channel_at(channels, wire, WireEnd::Input).is_none()
     {
-        return described.value(&signals.reals, &signals.discrete, number);
+        let (reals, discrete) = outputs_in(signals, store);
+        return described.value(reals, discrete, number);
     }
-    let output = acted_on_output(graph, channels, signals, wire)?;
+    let output = acted_on_output(graph, channels, signals, (wire, store))?;
     let mut memory = Value::Real(0.0);
     let input = described.conversion.of(&output, &mut memory);
     let input = input.map_err(|reason| UnitFault::new("connection", Cause::Error, reason))?;
@@ -118,17 +120,26 @@ pub(crate) fn value_of_wire<'v>(
     Ok(number)
 }
 
+/// Real and other outputs: the published ones, or those ahead of their time.
+fn outputs_in(signals: &Signals, store: Store) -> (&[f64], &[Value]) {
+    match store {
+        Store::Shown => (&signals.reals, &signals.discrete),
+        Store::Ahead => (&signals.ahead, &signals.discrete_ahead),
+    }
+}
+
 /// The value of the output that feeds a wire, as actions change it.
 fn acted_on_output(
     graph: &Graph,
     channels: &[Channel],
     signals: &Signals,
-    wire: usize,
+    (wire, store): (usize, Store),
 ) -> UnitResult<Value> {
     let channel = channel_at(channels, wire, WireEnd::Output);
+    let (reals, discrete) = outputs_in(signals, store);
     match graph.signal_wires[wire].source {
-        SignalSource::Real(output) => acted_on(channel, &Value::Real(signals.reals[output])),
-        SignalSource::Discrete(signal) => acted_on(channel, &signals.discrete[signal]),
+        SignalSource::Real(output) => acted_on(channel, &Value::Real(reals[output])),
+        SignalSource::Discrete(signal) => acted_on(channel, &discrete[signal]),
     }
 }
 
@@ -158,31 +169,66 @@ fn no_value(channel: &Channel, reason: &str) -> Box<UnitFault> {
     UnitFault::new("scenario", Cause::Error, message)
 }
 
-/// Notes the values that a component is given at the ends of its wires: a freeze goes on with them.
+/// The transformations of wires over a component's communication step that is made when it ends: kept where it `begins`, and in force
+/// again where it ends.
+pub(super) fn keep_transformations(
+    graph: &Graph,
+    scenario: &mut RunningScenario,
+    component: usize,
+    begins: bool,
+) {
+    for channel in &mut scenario.channels {
+        if let Target::Wired {
+            wire,
+            applied,
+            kept,
+            ..
+        } = &mut channel.target
+            && graph.signal_wires[*wire].component == component
+        {
+            match begins {
+                true => *kept = *applied,
+                false => *applied = *kept,
+            }
+        }
+    }
+}
+
+/// Notes the values that a component is given at the ends of its wires, those that have a store: a freeze goes on with them.
 pub(super) fn note_wires(
     graph: &Graph,
     scenario: &mut RunningScenario,
     signals: &Signals,
     component: usize,
+    store: impl Fn(usize) -> Option<Store>,
 ) {
     for index in 0..scenario.channels.len() {
         if let Target::Wired { wire, .. } = scenario.channels[index].target
             && graph.signal_wires[wire].component == component
+            && let Some(store) = store(wire)
         {
-            note_wire(graph, scenario, signals, index);
+            note_wire(graph, scenario, signals, index, store);
         }
     }
 }
 
-fn note_wire(graph: &Graph, scenario: &mut RunningScenario, signals: &Signals, index: usize) {
+fn note_wire(
+    graph: &Graph,
+    scenario: &mut RunningScenario,
+    signals: &Signals,
+    index: usize,
+    store: Store,
+) {
     let Target::Wired { wire, end, .. } = scenario.channels[index].target else {
         return;
     };
     let mut memory = Value::Real(0.0);
     let channels = &scenario.channels;
     let value = match end {
-        WireEnd::Output => acted_on_output(graph, channels, signals, wire),
-        WireEnd::Input => value_of_wire(graph, channels, signals, wire, &mut memory).cloned(),
+        WireEnd::Output => acted_on_output(graph, channels, signals, (wire, store)),
+        WireEnd::Input => {
+            value_of_wire(graph, channels, signals, (wire, store), &mut memory).cloned()
+        }
     };
     if let (Ok(value), Target::Wired { given, .. }) = (value, &mut scenario.channels[index].target)
     {
@@ -230,7 +276,10 @@ pub(crate) fn give_free(state: &mut SystemState, step: &Step) -> Result<(), Faul
 /// A unit that refuses.
 pub(crate) fn begin_scenario(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     for component in 0..state.units.members.len() {
-        note_wires(&state.graph, &mut state.scenario, &state.signals, component);
+        let (graph, signals) = (&state.graph, &state.signals);
+        note_wires(graph, &mut state.scenario, signals, component, |_| {
+            Some(Store::Shown)
+        });
     }
     (0..state.scenario.channels.len()).try_for_each(|index| begin_channel(state, index, step))
 }
@@ -282,7 +331,8 @@ pub(crate) fn extend_scenario(
     }
     for index in known..state.scenario.channels.len() {
         // The value over the step before was not noted: that of the outputs now stands in its place.
-        note_wire(&state.graph, &mut state.scenario, &state.signals, index);
+        let (graph, signals) = (&state.graph, &state.signals);
+        note_wire(graph, &mut state.scenario, signals, index, Store::Shown);
         begin_channel(state, index, step)?;
     }
     let actions = state.scenario.channels.iter();

@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::linear_equations::{factor, solve};
-use super::loop_units::{LoopUnits, TRIAL, is_new};
+use super::loop_units::{LoopUnits, is_new, trial_length};
 use crate::fault::{Cause, RunError, UnitFault};
 use crate::graph::Graph;
 use crate::state::{
@@ -76,7 +76,8 @@ fn way_of(
     }
     let capabilities = state.graph.components[component].description.capabilities;
     let member = &mut state.units.members[component];
-    let length = TRIAL * state.graph.macro_step * state.graph.components[component].rate.ratio();
+    let rate = state.graph.components[component].rate;
+    let length = trial_length(state.graph.macro_step * rate.ratio(), step.time);
     let may_try = is_smooth && capabilities.save_and_restore && capabilities.variable_step;
     if !may_try || step.time + length > until {
         return Ok(LoopWay::Linear);

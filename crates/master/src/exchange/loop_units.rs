@@ -6,11 +6,17 @@ use crate::counters::Counters;
 use crate::fault::Cause;
 use crate::graph::Graph;
 use crate::state::{AlgebraicLoop, Courses, InputCourse, LoopMemory, LoopWay, Member, Pass};
+use crate::time::rounding;
 use crate::unit::{StepOutcome, UnitResult};
 
 /// Length of a trial step, as part of the communication step: states move by no more than a digit that is lost anyway, as
 /// what the step itself does to the outputs is taken off; time, and what steps do with it, still shows.
-pub(super) const TRIAL: f64 = 1e-6;
+const TRIAL: f64 = 1e-6;
+
+/// Length of the trial step before a communication step of this `length`, s, at this time, s: the unit's time has to move.
+pub(super) fn trial_length(length: f64, time: f64) -> f64 {
+    (TRIAL * length).max(2.0 * rounding(time))
+}
 
 /// The units of a loop at a communication point.
 pub(super) struct LoopUnits<'a> {
@@ -115,7 +121,7 @@ impl LoopUnits<'_> {
 
     fn trial_length(&self, place: usize) -> f64 {
         let member = &self.members[self.passes[place].component];
-        TRIAL * self.size * member.every as f64
+        trial_length(self.size * member.every as f64, self.time)
     }
 
     /// Finds the outputs under the inputs that are tried.

@@ -26,6 +26,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use gyrator_record::is_same_time;
+
 use super::{Channel, FeedForward, Origin};
 use crate::curve::Curve;
 use crate::exchange::exchange_of;
@@ -239,7 +241,7 @@ impl FeedForward {
         let expected = self.time(self.steps);
         let mut cells = line.split(',');
         let time = number(cells.next().unwrap_or_default())?;
-        if (time - expected).abs() > 1e-6 * self.macro_step {
+        if !is_same_time(time, expected, self.macro_step) {
             return Err(format!(
                 "the time is {time} s; this row is that of {expected} s"
             ));

@@ -10,6 +10,7 @@ mod file;
 
 pub use file::FeedForwardError;
 
+use gyrator_record::is_same_time;
 use gyrator_system::{Choice, SystemFile};
 
 use crate::curve::Curve;
@@ -83,8 +84,8 @@ pub(crate) fn named_inputs(graph: &Graph) -> impl Iterator<Item = (usize, usize,
 
 /// Macro-steps until the stop time.
 pub(crate) fn macro_steps(graph: &Graph, stop: f64) -> usize {
-    let steps = (stop - graph.clock.start()) / graph.macro_step;
-    (steps - 1e-9 * steps.max(1.0)).ceil().max(0.0) as usize
+    let (ticks, step) = (graph.clock.ticks_until(stop), graph.clock.ticks_per_step());
+    usize::try_from(ticks.saturating_add(step - 1) / step).unwrap_or(0)
 }
 
 impl FeedForward {
@@ -136,7 +137,7 @@ impl FeedForward {
             ));
         }
         let start = graph.clock.start();
-        if (self.start_time - start).abs() > 1e-9 * self.macro_step {
+        if !is_same_time(self.start_time, start, self.macro_step) {
             found.push(format!(
                 "it was learned from the start time {} s on and the system starts at {start} s",
                 self.start_time
@@ -225,7 +226,7 @@ impl FeedForward {
                 self.macro_step, other.macro_step
             ));
         }
-        if (self.start_time - other.start_time).abs() > 1e-9 * self.macro_step {
+        if !is_same_time(self.start_time, other.start_time, self.macro_step) {
             return Err(format!(
                 "it was learned from the start time {} s on and the system starts at {} s",
                 self.start_time, other.start_time

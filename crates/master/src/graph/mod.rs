@@ -60,6 +60,8 @@ pub(crate) struct Component {
     /// Start values by index of the variable.
     pub(crate) start_values: Vec<(usize, Value)>,
     pub(crate) propagate_initial_inputs: bool,
+    /// Relative tolerance that its unit gets.
+    pub(crate) tolerance: Option<f64>,
 }
 
 /// A connected real input.

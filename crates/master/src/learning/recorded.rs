@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gyrator_record::{Series, Table, Values};
+use gyrator_record::{Series, Table, Values, is_same_time};
 
 use crate::graph::Graph;
 use crate::start_error::LoadError;
@@ -14,15 +14,12 @@ use crate::unit::{
     Handle, SavedState, StepOutcome, Unit, UnitDescription, UnitMaker, UnitOrder, UnitResult, Value,
 };
 
-/// How far a row may be from its communication point, in macro-steps: what rounding of text and of sums makes.
-const NEAR: f64 = 1e-6;
-
 /// Makes units that answer as in a recorded run: [`Learning::recorded`](super::Learning::recorded).
 #[derive(Debug, Clone)]
 pub struct Recorded {
     table: Arc<Table>,
-    /// How far a row may be from the time that it is wanted for, s.
-    near: f64,
+    /// Macro-step, s.
+    macro_step: f64,
 }
 
 impl Recorded {
@@ -36,20 +33,19 @@ impl Recorded {
         if let Some(name) = missing {
             return Err(format!("it has no column of numbers `{name}`"));
         }
-        let near = NEAR * graph.macro_step;
+        let macro_step = graph.macro_step;
         let recorded = Self {
             table: Arc::new(table),
-            near,
+            macro_step,
         };
         let start = graph.clock.start();
         for step in 0..=steps {
-            let time = start + step as f64 * graph.macro_step;
+            let time = start + step as f64 * macro_step;
             let row = recorded.row(time);
             let found = row.map(|row| recorded.table.time[row]);
-            if !found.is_some_and(|found| time - found <= near) {
+            if !found.is_some_and(|found| is_same_time(found, time, macro_step)) {
                 return Err(format!(
-                    "it has no row at {time} s, and one is needed every {} s from {start} s on",
-                    graph.macro_step
+                    "it has no row at {time} s, and one is needed every {macro_step} s from {start} s on"
                 ));
             }
         }
@@ -59,8 +55,8 @@ impl Recorded {
     /// The last row that is not later than `time`.
     fn row(&self, time: f64) -> Option<usize> {
         let rows = &self.table.time;
-        rows.partition_point(|known| *known <= time + self.near)
-            .checked_sub(1)
+        let is_past = |known: &f64| *known <= time || is_same_time(*known, time, self.macro_step);
+        rows.partition_point(is_past).checked_sub(1)
     }
 }
 

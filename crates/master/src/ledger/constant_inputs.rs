@@ -110,7 +110,6 @@ pub(super) struct ConstantInputs<'a, F, const AXES: usize> {
     /// Length of each macro-step, s, and of the one before the first.
     length: f64,
     last_length: f64,
-    squares: F,
     range: F,
 }
 
@@ -155,7 +154,6 @@ impl<'a, F: Four, const AXES: usize> ConstantInputs<'a, F, AXES> {
             flows: std::array::from_fn(flow),
             length,
             last_length: group.0[0].courses[0].last_length,
-            squares: group.number(|bond| bond.error.squares),
             range: group.number(|bond| bond.error.range),
         }
     }
@@ -181,10 +179,8 @@ impl<F: Four, const AXES: usize> Courses<F> for ConstantInputs<'_, F, AXES> {
             work.add(&AxisStep { effort, flow }, weight);
         }
         let length = F::all(self.length);
-        let made = work.made(given, received, length);
-        self.squares = self.squares + made.curvature * made.curvature;
         self.range = self.range + work.unknown * length;
-        made
+        work.made(given, received, length)
     }
 
     #[inline(always)]
@@ -193,9 +189,9 @@ impl<F: Four, const AXES: usize> Courses<F> for ConstantInputs<'_, F, AXES> {
             effort.keep(bonds, move |bond| &mut bond.courses[axis].effort);
             flow.keep(bonds, move |bond| &mut bond.courses[axis].flow);
         }
-        let (squares, range): (Each, Each) = (self.squares.into(), self.range.into());
+        let range: Each = self.range.into();
         for (index, bond) in bonds.iter_mut().enumerate() {
-            (bond.error.squares, bond.error.range) = (squares[index], range[index]);
+            bond.error.range = range[index];
             for course in &mut bond.courses {
                 course.last_length = self.last_length;
             }

@@ -16,7 +16,7 @@ pub(super) struct Point<N> {
     pub(super) given: N,
     pub(super) received: N,
     pub(super) output: N,
-    /// Σ effort input · change of the slope of the flow.
+    /// Σ effort input · change of the slope of the flow − flow input · change of the slope of the effort.
     curvature: N,
 }
 
@@ -32,14 +32,20 @@ impl<N: Number> Point<N> {
         }
     }
 
-    /// Adds an axis: effort and flow as inputs, weighted, and as outputs. `turn` is the change of the change of the flow.
+    /// Adds an axis: effort and flow as inputs, weighted, and as outputs.
     #[inline(always)]
-    pub(super) fn add(&mut self, used: [N; 2], outputs: [N; 2], weighted_effort: N, turn: N) {
+    pub(super) fn add(&mut self, used: [N; 2], outputs: [N; 2], weighted_effort: N) {
         let ([effort_input, flow_input], [effort, flow]) = (used, outputs);
         self.given = self.given + effort * flow_input;
         self.received = self.received + effort_input * flow;
-        self.curvature = self.curvature + effort_input * turn;
         self.output = self.output + weighted_effort * flow;
+    }
+
+    /// Adds the curvature of an axis: the weighted effort and the flow as inputs, and the changes of the changes of both as outputs.
+    #[inline(always)]
+    pub(super) fn bend(&mut self, used: [N; 2], [effort_turn, flow_turn]: [N; 2]) {
+        let [effort_input, flow_input] = used;
+        self.curvature = self.curvature + (effort_input * flow_turn - flow_input * effort_turn);
     }
 
     /// Energies of a macro-step of this `size`, s. At its start the inputs are the outputs, with the power `before`
@@ -48,8 +54,7 @@ impl<N: Number> Point<N> {
     pub(super) fn made(&self, own: [N; 2], before: N, size: f64) -> Made<N> {
         let [own_given, own_received] = own;
         let half = N::all(0.5 * size);
-        // A parabola over two steps deviates by an eighth of this, and its integral by two thirds of that. What
-        // the effort's curvature adds is of the same magnitude: the sums differ by the terms at the ends.
+        // A parabola over two steps deviates by an eighth of this, and its integral by two thirds of that.
         let bent = self.curvature * N::all(size) / N::all(12.0);
         Made {
             given: self.given,
@@ -73,21 +78,24 @@ impl BondAccount {
     ) {
         let mut point = Point::zero();
         let mut own = [0.0; 2];
-        for (axis, last_change) in self.axes.iter().zip(&mut self.last_changes) {
+        for (axis, last_changes) in self.axes.iter().zip(&mut self.last_changes) {
             let (effort, flow) = outputs_of(&state.signals, axis);
             let flow_used = state.courses.values[axis.flow_input];
             let effort_input = axis.weight * state.courses.values[axis.effort_input];
             let flow_input = axis.weight * flow_used;
-            let mut flow_change = flow - flow_used;
+            let weighted_effort = axis.weight * effort;
+            let mut changes = [weighted_effort - effort_input, flow - flow_used];
             if EXCHANGES {
                 let exchanged = &state.signals.exchanged;
                 own[0] += (effort - exchanged[axis.effort_output]) * flow_input;
                 own[1] += effort_input * (flow - exchanged[axis.flow_output]);
-                flow_change -= exchanged[axis.flow_output];
+                changes[0] -= axis.weight * exchanged[axis.effort_output];
+                changes[1] -= exchanged[axis.flow_output];
             }
-            let (used, turn) = ([effort_input, flow_input], flow_change - *last_change);
-            point.add(used, [effort, flow], axis.weight * effort, turn);
-            *last_change = flow_change;
+            point.add([effort_input, flow_input], [effort, flow], weighted_effort);
+            let turns = [changes[0] - last_changes[0], changes[1] - last_changes[1]];
+            point.bend([effort_input, flow_used], turns);
+            *last_changes = changes;
         }
         if !EXCHANGES {
             own = [point.given, point.received];
@@ -111,7 +119,8 @@ struct AxisCourse<F> {
     /// Effort and flow, weighted.
     inputs: [F; 2],
     flow_before: F,
-    last_change: F,
+    /// Of the weighted effort and of the flow.
+    last_changes: [F; 2],
 }
 
 impl<F: Four> AxisCourse<F> {
@@ -128,7 +137,7 @@ impl<F: Four> AxisCourse<F> {
             weight,
             inputs: [weight * F::at(before, effort_output), weight * flow_before],
             flow_before,
-            last_change: group.number(|bond| bond.last_changes[axis]),
+            last_changes: [0, 1].map(|end| group.number(|bond| bond.last_changes[axis][end])),
         }
     }
 
@@ -138,10 +147,11 @@ impl<F: Four> AxisCourse<F> {
         let effort = F::at(outputs, self.effort_output);
         let flow = F::at(outputs, self.flow_output);
         let weighted = [self.weight * effort, self.weight * flow];
-        let change = flow - self.flow_before;
-        let turn = change - self.last_change;
-        point.add(self.inputs, [effort, flow], weighted[0], turn);
-        (self.inputs, self.flow_before, self.last_change) = (weighted, flow, change);
+        let changes = [weighted[0] - self.inputs[0], flow - self.flow_before];
+        let turns = [0, 1].map(|end| changes[end] - self.last_changes[end]);
+        point.add(self.inputs, [effort, flow], weighted[0]);
+        point.bend([self.inputs[0], self.flow_before], turns);
+        (self.inputs, self.flow_before, self.last_changes) = (weighted, flow, changes);
     }
 }
 
@@ -179,11 +189,11 @@ impl<F: Four, const AXES: usize> Courses<F> for Copies<F, AXES> {
     #[inline(always)]
     fn keep(self, bonds: &mut [BondAccount]) {
         let output_power: Each = self.output_power.into();
-        let changes: [Each; AXES] = self.axes.map(|axis| axis.last_change.into());
+        let changes: [[Each; 2]; AXES] = self.axes.map(|axis| axis.last_changes.map(F::into));
         for (index, bond) in bonds.iter_mut().enumerate() {
             bond.output_power_before = output_power[index];
             for (own, last) in bond.last_changes.iter_mut().zip(changes) {
-                *own = last[index];
+                *own = last.map(|last| last[index]);
             }
         }
     }

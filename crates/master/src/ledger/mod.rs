@@ -115,8 +115,8 @@ struct BondAccount {
     axes: Vec<Axis>,
     is_power: bool,
     every: u64,
-    /// Change of the flow over the last step, axis by axis; kept where inputs are copies.
-    last_changes: Vec<f64>,
+    /// Changes of the weighted effort and of the flow over the last step, axis by axis; kept where inputs are copies.
+    last_changes: Vec<[f64; 2]>,
     /// Power of the outputs at the start of the step, W; kept where inputs are copies.
     output_power_before: f64,
     energy: BondEnergy,
@@ -160,7 +160,7 @@ impl Ledger {
             axes: bond.axes.clone(),
             is_power: bond.is_power,
             every: u64::from(bond.every),
-            last_changes: vec![f64::NAN; bond.axes.len()],
+            last_changes: vec![[f64::NAN; 2]; bond.axes.len()],
             output_power_before: bond.axes.iter().map(output_power).sum(),
             energy: BondEnergy::default(),
             courses: courses(bond),
@@ -260,11 +260,9 @@ impl Ledger {
 }
 
 impl IntegrationError {
-    /// Adds a step of this length, s, but what its curvatures would add, with its sign.
+    /// Adds a step of this length, s, but what curvatures under held inputs would add, which is in the [sums](Sums).
     #[inline]
     fn add(&mut self, work: &Work<f64>, length: f64) {
-        let curvature = work.curvature * length;
-        self.squares += curvature * curvature;
         self.change += work.change * length;
         self.range += work.unknown * length;
     }
@@ -465,16 +463,18 @@ mod tests {
         assert_eq!(after(run, 3), expected());
     }
 
-    /// Effort inputs 3 and 4 N, and changes of the flow by −3, −8 and 2 m/s.
+    /// Effort inputs 3 and 4 N, and changes of the flow by −3, −8 and 2 m/s; the effort moves in a line. The changes of the changes add
+    /// with their signs, and as independent ones at two standard deviations.
     #[test]
     fn the_integration_error_is_that_of_a_parabola_over_two_steps() {
         let mut run = ledger(H, |_| ());
         for _ in 0..3 {
             run.step().unwrap();
         }
-        let curvature = 3.0 * (-8.0 + 3.0) + 4.0 * (2.0 + 8.0);
+        let bent: [f64; 2] = [3.0 * (-8.0 + 3.0), 4.0 * (2.0 + 8.0)];
+        let wanted = (bent[0] + bent[1] + 2.0 * bent[0].hypot(bent[1])) * H / 12.0;
         let error = run.ledger().integration_error(0).unwrap();
-        assert!((error - curvature * H / 12.0).abs() < 1e-12, "{error}");
+        assert!((error - wanted).abs() < 1e-12, "{error}");
         assert_eq!(run.ledger().integration_error(1), None);
         // 7.5, 11.5 and −3.5 J have gone over the bond.
         assert_eq!(run.ledger().transferred_range(0), 15.0);
@@ -498,7 +498,9 @@ mod tests {
                 ..Work::none()
             };
             error.add(&work, 2.0);
-            error.curvature += work.made(0.0, 0.0, 2.0).curvature;
+            let curvature = work.made(0.0, 0.0, 2.0).curvature;
+            error.curvature += curvature;
+            error.squares += curvature * curvature;
         }
         let squares = 6.0_f64.powi(2) + 14.0_f64.powi(2);
         assert_eq!(error.total(), 8.0 + 2.0 * (squares.sqrt() + 1.5) + 2.0);

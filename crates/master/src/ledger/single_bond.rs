@@ -52,10 +52,10 @@ struct AxisInTime<F> {
     effort_output: usize,
     flow_output: usize,
     weight: F,
-    /// Numbers of the last macro-steps: outputs, weighted, the flow, and its changes.
+    /// Numbers of the last macro-steps: outputs, weighted, the flow, and the changes of the weighted effort and of the flow.
     weighted: [F; 2],
     flow: F,
-    changes: F,
+    changes: [F; 2],
 }
 
 impl<F: Four> AxisInTime<F> {
@@ -65,9 +65,11 @@ impl<F: Four> AxisInTime<F> {
         let (effort, flow) = (of(self.effort_output), of(self.flow_output));
         let weighted = [self.weight * effort, self.weight * flow];
         let used = [0, 1].map(|signal| weighted[signal].after(self.weighted[signal]));
-        let changes = flow - flow.after(self.flow);
-        let turns = changes - changes.after(self.changes);
-        point.add(used, [effort, flow], weighted[0], turns);
+        let flow_used = flow.after(self.flow);
+        let changes = [weighted[0] - used[0], flow - flow_used];
+        let turns = [0, 1].map(|end| changes[end] - changes[end].after(self.changes[end]));
+        point.add(used, [effort, flow], weighted[0]);
+        point.bend([used[0], flow_used], turns);
         (self.weighted, self.flow, self.changes) = (weighted, flow, changes);
     }
 }
@@ -93,7 +95,7 @@ impl<F: Four, const AXES: usize> CopiesInTime<F, AXES> {
                 weight: F::all(axis.weight),
                 weighted: [axis.weight * effort, axis.weight * flow].map(F::all),
                 flow: F::all(flow),
-                changes: F::all(bond.last_changes[index]),
+                changes: bond.last_changes[index].map(F::all),
             }
         };
         Self {
@@ -127,13 +129,11 @@ impl<F: Four, const AXES: usize> CopiesInTime<F, AXES> {
     /// Gives the bond what it needs for the next macro-step; `last` is the number of the last macro-step among the last ones.
     #[inline(always)]
     fn keep(self, bond: &mut BondAccount, last: usize) {
-        let number = |numbers: F| {
-            let numbers: Each = numbers.into();
-            numbers[last]
-        };
-        bond.output_power_before = number(self.output_power);
+        let output_power: Each = self.output_power.into();
+        bond.output_power_before = output_power[last];
         for (own, axis) in bond.last_changes.iter_mut().zip(self.axes) {
-            *own = number(axis.changes);
+            let changes: [Each; 2] = axis.changes.map(F::into);
+            *own = changes.map(|changes| changes[last]);
         }
     }
 }
@@ -144,6 +144,8 @@ struct SumsInTime<F> {
     energies: F,
     /// Integrated residual and transferred energy, curvature and applied residual energy, J.
     integrals: F,
+    /// Of the curvatures, J².
+    squares: f64,
     least: F,
     greatest: F,
     /// Greatest magnitudes of the integrals.
@@ -173,6 +175,7 @@ impl<F: Four> SumsInTime<F> {
                 sums.curvature,
                 sums.applied_residual,
             ]),
+            squares: sums.squares,
             least: F::all(sums.least),
             greatest: F::all(sums.greatest),
             most: zero,
@@ -215,6 +218,10 @@ impl<F: Four> SumsInTime<F> {
             steps.curvature,
             steps.applied_residual,
         ]);
+        let curvatures: Each = steps.curvature.into();
+        for curvature in &curvatures[..count] {
+            self.squares += curvature * curvature;
+        }
         let steps = energies.into_iter().zip(integrals);
         for ((energies, integrals), integrated) in steps.zip(&mut room.integrated[four]).take(count)
         {
@@ -249,6 +256,7 @@ impl<F: Four> SumsInTime<F> {
             residual_integrated,
             applied_residual,
             curvature,
+            squares: self.squares,
             least,
             greatest,
         };

@@ -62,6 +62,8 @@ pub(super) struct Sums<N> {
     pub(super) residual_integrated: N,
     pub(super) applied_residual: N,
     pub(super) curvature: N,
+    /// Of the terms of `curvature`, J².
+    pub(super) squares: N,
     pub(super) least: N,
     pub(super) greatest: N,
 }
@@ -79,6 +81,7 @@ impl<N: Number> Sums<N> {
             residual_integrated: number(|bond| bond.energy.residual_energy_integrated),
             applied_residual: number(|bond| bond.energy.applied_residual_energy),
             curvature: number(|bond| bond.error.curvature),
+            squares: number(|bond| bond.error.squares),
             least: number(|bond| bond.least),
             greatest: number(|bond| bond.greatest),
         }
@@ -97,6 +100,7 @@ impl<N: Number> Sums<N> {
         self.residual_integrated = self.residual_integrated + step.residual_integrated;
         self.transferred_integrated = self.transferred_integrated + step.transferred_integrated;
         self.curvature = self.curvature + step.curvature;
+        self.squares = self.squares + step.curvature * step.curvature;
     }
 
     /// Gives the bonds their sums, by a function that receives a number of each, and its place.
@@ -120,6 +124,7 @@ impl<N: Number> Sums<N> {
             &mut bond.energy.applied_residual_energy
         });
         give(self.curvature, |bond| &mut bond.error.curvature);
+        give(self.squares, |bond| &mut bond.error.squares);
         give(self.least, |bond| &mut bond.least);
         give(self.greatest, |bond| &mut bond.greatest);
     }

@@ -35,6 +35,14 @@ pub(super) fn plan(
     for group in groups {
         let members: Vec<Turn> = turns.by_ref().take(group.members.len()).collect();
         if group.is_loop {
+            let inside = |wire: &usize| {
+                let sender = graph.source_component(&graph.signal_wires[*wire]);
+                group.members.contains(&sender)
+            };
+            // Other values than Reals are not estimated: within the loop they are those at the start of the step.
+            let wires = members.iter().flat_map(|turn| &turn.led_wires);
+            let outside = wires.filter(|wire| !inside(wire)).copied();
+            draft.led_wires.extend(outside);
             add_loop(draft, members);
         } else {
             for turn in members {

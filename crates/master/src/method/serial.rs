@@ -67,19 +67,41 @@ impl Order {
     }
 }
 
-/// The components in groups, each after those that feed it: a component alone, or those that feed each other.
+/// The components in groups, each after those that feed it: a component alone, or those that feed each other by Reals. Among
+/// the orders that Reals allow, other values choose.
 pub(super) fn groups(graph: &Graph) -> Vec<Group> {
-    let sources: Vec<Vec<usize>> = graph
-        .components
-        .iter()
-        .map(|component| {
-            let inputs = graph.inputs[component.inputs.clone()].iter();
-            inputs
-                .map(|input| graph.outputs[input.source].component)
-                .collect()
-        })
-        .collect();
-    dependency_order(sources.len(), &sources)
+    let senders = |component: usize| {
+        let inputs = graph.inputs[graph.components[component].inputs.clone()].iter();
+        inputs.map(|input| graph.outputs[input.source].component)
+    };
+    let components = 0..graph.components.len();
+    let sources: Vec<Vec<usize>> = components.map(|c| senders(c).collect()).collect();
+    let groups = dependency_order(sources.len(), &sources);
+    let wires = &graph.signal_wires;
+    if wires.is_empty() {
+        return groups;
+    }
+    let mut group_of = vec![0; graph.components.len()];
+    for (place, group) in groups.iter().enumerate() {
+        group
+            .members
+            .iter()
+            .for_each(|member| group_of[*member] = place);
+    }
+    let sources = groups.iter().map(|group| {
+        let members = &group.members;
+        let fed = wires.iter().filter(|w| members.contains(&w.component));
+        let of_wires = fed.map(|wire| graph.source_component(wire));
+        let all = members
+            .iter()
+            .flat_map(|member| senders(*member))
+            .chain(of_wires);
+        all.map(|sender| group_of[sender]).collect()
+    });
+    let order = dependency_order(groups.len(), &sources.collect::<Vec<_>>());
+    // Groups that feed each other stay in the order of their Reals.
+    let places = order.into_iter().flat_map(|group| group.members);
+    places.map(|place| groups[place].clone()).collect()
 }
 
 /// For each component how many groups come before it.
@@ -127,6 +149,8 @@ pub(super) struct Turn {
     pub(super) phase: Phase,
     /// Its inputs whose sources have stepped before it.
     pub(super) led: Vec<LookAhead>,
+    /// Its connections with an end that is not real whose sources have.
+    pub(super) led_wires: Vec<usize>,
 }
 
 /// An input whose source steps before its component does.
@@ -183,6 +207,7 @@ pub(super) fn add<S: Stage + 'static>(
     stage: impl Fn(Turn) -> S,
 ) {
     let (component, phase) = ([turn.component], turn.phase);
+    draft.led_wires.extend_from_slice(&turn.led_wires);
     draft.prepare(&component);
     match phase {
         Phase::Begin => draft.give_signals(&component),
@@ -202,50 +227,65 @@ pub(super) fn add<S: Stage + 'static>(
 /// The components in this order, each with its inputs whose sources come before it.
 pub(super) fn turns(graph: &Graph, order: &[usize]) -> Vec<Turn> {
     let every = |component: usize| graph.components[component].rate.every();
-    let led = |input: usize| LookAhead::of(input, graph);
     let mut is_late = vec![false; graph.components.len()];
-    let mut is_led = vec![false; graph.inputs.len()];
-    // The inputs of a component whose sources come before it, by its place.
+    let mut is_led = vec![false; graph.inputs.len() + graph.signal_wires.len()];
+    // The connections of a component whose sources come before it, by its place.
     let before = |place: usize| {
-        let component = order[place];
-        let inputs = graph.components[component].inputs.clone().map(led);
-        let before = &order[..place];
-        inputs
-            .filter(|led| before.contains(&led.sender))
-            .collect::<Vec<_>>()
+        let (before, component) = (&order[..place], order[place]);
+        let mut found = connections(graph, component);
+        found.retain(|(_, sender)| before.contains(sender));
+        found
     };
     for (place, &component) in order.iter().enumerate() {
         let own = every(component);
-        for led in before(place) {
-            let of_source = every(led.sender);
+        for (connection, sender) in before(place) {
+            let of_source = every(sender);
             if own.is_multiple_of(of_source) {
-                is_led[led.input] = true;
-                is_late[component] |= of_source < own || is_late[led.sender];
+                is_led[connection] = true;
+                is_late[component] |= of_source < own || is_late[sender];
             }
         }
     }
     for (place, &component) in order.iter().enumerate() {
-        for led in before(place) {
-            let (from, own) = (every(led.sender), every(component));
+        for (connection, sender) in before(place) {
+            let (from, own) = (every(sender), every(component));
             let is_slower = from > own && from.is_multiple_of(own);
-            is_led[led.input] |= is_slower && !is_late[led.sender];
+            is_led[connection] |= is_slower && !is_late[sender];
         }
     }
-    let turn = |&component: &usize| Turn {
-        component,
-        phase: if is_late[component] {
-            Phase::End
-        } else {
-            Phase::Begin
-        },
-        led: graph.components[component]
-            .inputs
-            .clone()
-            .filter(|input| is_led[*input])
-            .map(led)
-            .collect(),
+    let turn = |&component: &usize| {
+        let all = connections(graph, component).into_iter();
+        let led = all.filter_map(|(connection, _)| is_led[connection].then_some(connection));
+        let count = graph.inputs.len();
+        let (inputs, wires): (Vec<_>, Vec<_>) = led.partition(|connection| *connection < count);
+        Turn {
+            component,
+            phase: if is_late[component] {
+                Phase::End
+            } else {
+                Phase::Begin
+            },
+            led: inputs
+                .into_iter()
+                .map(|input| LookAhead::of(input, graph))
+                .collect(),
+            led_wires: wires.into_iter().map(|wire| wire - count).collect(),
+        }
     };
     order.iter().map(turn).collect()
+}
+
+/// The connections that feed a component, with the components that they come from: its real inputs by their numbers in the
+/// graph, then wires, which are numbered on.
+fn connections(graph: &Graph, component: usize) -> Vec<(usize, usize)> {
+    let inputs = graph.components[component].inputs.clone();
+    let inputs = inputs.map(|input| (input, LookAhead::of(input, graph).sender));
+    let wires = graph.signal_wires.iter().enumerate();
+    let wires = wires.filter(|(_, wire)| wire.component == component);
+    let count = graph.inputs.len();
+    inputs
+        .chain(wires.map(|(index, wire)| (count + index, graph.source_component(wire))))
+        .collect()
 }
 
 /// The value of a component that takes values only, over its step.

@@ -15,6 +15,8 @@ pub struct Draft<'a> {
     graph: &'a Graph,
     operations: Vec<Operation>,
     stages: Vec<Box<dyn Stage>>,
+    /// As [`StepPlan::led_wires`].
+    pub(crate) led_wires: Vec<usize>,
     refused: Vec<String>,
 }
 
@@ -24,6 +26,7 @@ impl<'a> Draft<'a> {
             graph,
             operations: Vec::new(),
             stages: Vec::new(),
+            led_wires: Vec::new(),
             refused: Vec::new(),
         }
     }
@@ -111,9 +114,13 @@ impl<'a> Draft<'a> {
         self.add(Operation::Step(selection(components, phase)));
     }
 
-    /// Reads the real outputs of the components that are due in `phase`.
+    /// Reads the real outputs of the components that are due in `phase`; ahead of their time, also the others that
+    /// units after them receive.
     pub fn read(&mut self, components: &[usize], store: Store, phase: Phase) {
         self.add(Operation::Read(selection(components, phase), store));
+        if store == Store::Ahead {
+            self.add(Operation::ReadSignalsAhead(selection(components, phase)));
+        }
     }
 
     /// Publishes the outputs that were read ahead, of all components whose communication step ends.
@@ -186,6 +193,7 @@ impl<'a> Draft<'a> {
         StepPlan {
             operations: self.operations,
             stages: self.stages,
+            led_wires: self.led_wires,
             declared: Vec::new(),
         }
     }

@@ -211,6 +211,7 @@ pub(crate) fn effects(
         | Operation::Postpone(_)
         | Operation::GiveHeld(_)
         | Operation::ReadSignals
+        | Operation::ReadSignalsAhead(_)
         | Operation::ReadSlopes
         | Operation::ObserveSubsteps
         | Operation::ExchangeAll

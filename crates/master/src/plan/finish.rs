@@ -24,6 +24,10 @@ pub(crate) fn possible(operations: &[Operation], graph: &Graph, extras: Extras) 
             wires.any(|wire| selection.components.contains(&wire.component))
         }
         Operation::ReadSignals => !graph.signals.is_empty(),
+        Operation::ReadSignalsAhead(selection) => {
+            let mut signals = graph.signals.iter();
+            signals.any(|signal| selection.components.contains(&signal.component))
+        }
         Operation::ReadSlopes => facts().any(|facts| facts.needs_slope),
         Operation::ObserveSubsteps => facts().any(|facts| facts.needs_substeps),
         Operation::Observe => !facts().all(|facts| facts.is_plain_hold),
@@ -81,6 +85,13 @@ fn add_needed(operation: &Operation, state: &SystemState, found: &mut Vec<Operat
         Operation::Read(selection, store) => {
             let read = those(selection, &has_outputs);
             read.map(|selection| Operation::Read(selection, *store))
+        }
+        Operation::ReadSignalsAhead(selection) => {
+            let is_read = |component| {
+                let mut read = graph.signals.iter().zip(&signals.is_read_ahead);
+                read.any(|(signal, is_read)| *is_read && signal.component == component)
+            };
+            those(selection, &is_read).map(Operation::ReadSignalsAhead)
         }
         Operation::Show(selection) => those(selection, &has_outputs).map(Operation::Show),
         Operation::ReadSignals => keep_if(!signals.discrete.is_empty()),

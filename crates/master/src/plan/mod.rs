@@ -42,6 +42,8 @@ use crate::state_stream::StateStream;
 pub(crate) struct StepPlan {
     pub(crate) operations: Vec<Operation>,
     pub(crate) stages: Vec<Box<dyn Stage>>,
+    /// Wires whose source makes its step before the receiver is given its value, in [`Graph::signal_wires`](crate::graph::Graph).
+    pub(crate) led_wires: Vec<usize>,
     /// The values that each stage may touch.
     pub(crate) declared: Vec<Declared>,
 }

@@ -32,6 +32,8 @@ pub(crate) enum Operation {
     Step(Selection),
     /// Real outputs are read from the units.
     Read(Selection, Store),
+    /// Outputs that are not real are read from the units, as far as components after them in the macro-step receive them.
+    ReadSignalsAhead(Selection),
     /// Real outputs that were read ahead are published.
     Show(Selection),
     /// Outputs that are not real are read and published.
@@ -82,6 +84,7 @@ impl Operation {
             Self::GiveHeld(_) => "give held",
             Self::Step(_) => "step",
             Self::Read(..) => "read",
+            Self::ReadSignalsAhead(_) => "read signals ahead",
             Self::Show(_) => "publish",
             Self::ReadSignals => "read signals",
             Self::ReadSlopes => "read slopes",

@@ -6,7 +6,7 @@ use super::operation::{Operation, Selection};
 use super::{StepPlan, decisions};
 use crate::decision::Decision;
 use crate::exchange::{Words as PassWords, loop_words, mode_of};
-use crate::graph::Graph;
+use crate::graph::{Graph, SignalSource, SignalWire};
 use crate::state::{Pass, SystemState};
 use crate::step::Phase;
 
@@ -105,6 +105,17 @@ impl PlanText {
     }
 }
 
+/// The name of the output that feeds a wire.
+fn source_name(graph: &Graph, wire: &SignalWire) -> String {
+    match wire.source {
+        SignalSource::Real(output) => graph.output_name(output),
+        SignalSource::Discrete(signal) => {
+            let signal = &graph.signals[signal];
+            graph.variable_name(signal.component, signal.variable)
+        }
+    }
+}
+
 struct Words<'a> {
     plan: &'a StepPlan,
     graph: &'a Graph,
@@ -155,6 +166,7 @@ impl Words<'_> {
             | Operation::GiveSignals(s)
             | Operation::Step(s)
             | Operation::Read(s, _)
+            | Operation::ReadSignalsAhead(s)
             | Operation::Show(s) => s.components.clone(),
             Operation::Postpone(component) | Operation::GiveHeld(component) => vec![*component],
             Operation::Iterate { components, .. } => components.clone(),
@@ -259,8 +271,9 @@ impl Words<'_> {
                 format!("sets the inputs of {}", self.selected(selection))
             }
             Operation::GiveSignals(selection) => format!(
-                "sets the inputs of {} that have an end that is not real",
-                self.selected(selection)
+                "sets the inputs of {} that have an end that is not real{}",
+                self.selected(selection),
+                self.led(components)
             ),
             Operation::Postpone(_) => {
                 format!(
@@ -268,13 +281,20 @@ impl Words<'_> {
                     all()
                 )
             }
-            Operation::GiveHeld(_) => format!("sets the values that wait for {}", all()),
+            Operation::GiveHeld(_) => {
+                let led = self.led(components);
+                format!("sets the values that wait for {}{led}", all())
+            }
             Operation::Step(selection) => self.steps(selection, parts),
             Operation::Read(selection, Store::Shown) => {
                 format!("outputs of {}, published at once", self.selected(selection))
             }
             Operation::Read(selection, Store::Ahead) => format!(
                 "outputs of {}, seen by the units after it and not yet published",
+                self.selected(selection)
+            ),
+            Operation::ReadSignalsAhead(selection) => format!(
+                "outputs of {} that are not real and that units after it receive",
                 self.selected(selection)
             ),
             Operation::Show(selection) => {
@@ -305,6 +325,19 @@ impl Words<'_> {
                 }
             ),
             _ => self.text_for_all(operation),
+        }
+    }
+
+    /// The outputs that wires pass on to components ahead of their time.
+    fn led(&self, components: &[usize]) -> String {
+        let graph = self.graph;
+        let wires = self.plan.led_wires.iter();
+        let wires = wires.map(|wire| &graph.signal_wires[*wire]);
+        let led = wires.filter(|wire| components.contains(&wire.component));
+        let names: Vec<String> = led.map(|wire| source_name(graph, wire)).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!("; {} of the end of the step", names.join(", ")),
         }
     }
 

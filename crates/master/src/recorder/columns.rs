@@ -1,6 +1,6 @@
 //! The columns of the rows that a run records, and the parameters beside them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use gyrator_record::{Cell, Column, ColumnType};
@@ -50,6 +50,8 @@ pub(super) struct Columns {
     pub(super) list: Vec<Column>,
     /// Parameters, which are recorded once: by the name that is shown and their own.
     pub(super) parameters: ParameterNames,
+    /// Columns whose names keep their component, as they would have the name of another column.
+    pub(super) in_full: Vec<String>,
 }
 
 type ParameterNames = Vec<(String, String)>;
@@ -62,7 +64,7 @@ impl Columns {
         graph: &Graph,
         control: &[&str],
     ) -> Result<Self, UnknownVariable> {
-        let mut choice = Choice::new(selection);
+        let mut choice = Choice::new(selection, graph, control);
         let mut columns = Self::default();
         let selected = &mut columns.selected;
         for (place, variable) in graph.real_outputs().into_iter().enumerate() {
@@ -104,6 +106,7 @@ impl Columns {
             }
         }
         columns.parameters = columns.selected.choose_others(graph, &mut choice);
+        columns.in_full = choice.in_full();
         columns.list = choice.columns()?;
         Ok(columns)
     }
@@ -228,19 +231,32 @@ fn shown_outside<'g>(
 struct Choice {
     patterns: Vec<(WildMatch, bool)>,
     prefix: Option<String>,
+    /// Names without the component that columns of this program have.
+    taken: BTreeSet<String>,
     reals_only: bool,
     columns: Vec<Column>,
     names: Vec<String>,
 }
 
 impl Choice {
-    fn new(selection: &Selection) -> Self {
+    fn new(selection: &Selection, graph: &Graph, control: &[&str]) -> Self {
         let patterns = selection.variables.iter();
+        let names = graph.variables().map(|variable| &variable.described.name);
+        let errors = names.map(|name| format!("error.{name}"));
+        let own = control
+            .iter()
+            .chain(&["time"])
+            .map(|name| (*name).to_owned());
+        let taken = match selection.single {
+            Some(_) => own.chain(errors).collect(),
+            None => BTreeSet::new(),
+        };
         Self {
             patterns: patterns
                 .map(|pattern| (WildMatch::new(pattern), false))
                 .collect(),
             prefix: selection.single.as_ref().map(|single| format!("{single}.")),
+            taken,
             reals_only: selection.reals_only,
             columns: Vec::new(),
             names: Vec::new(),
@@ -276,22 +292,37 @@ impl Choice {
 
     /// Whether a pattern fits, or there are none.
     fn meets(&mut self, name: &str) -> bool {
-        let name = self.shown(name).to_owned();
+        let (bare, shown) = (self.bare(name), self.shown(name).to_owned());
         let mut taken = self.patterns.is_empty();
         for (pattern, met) in &mut self.patterns {
-            if pattern.matches(&name) {
+            if pattern.matches(bare) || pattern.matches(&shown) {
                 (taken, *met) = (true, true);
             }
         }
-        self.names.push(name);
+        self.names.push(shown);
         taken
     }
 
-    fn shown<'n>(&self, name: &'n str) -> &'n str {
+    /// A name without the only component.
+    fn bare<'n>(&self, name: &'n str) -> &'n str {
         let prefix = self.prefix.as_deref();
         prefix
             .and_then(|prefix| name.strip_prefix(prefix))
             .unwrap_or(name)
+    }
+
+    /// The name that the column gets.
+    fn shown<'n>(&self, name: &'n str) -> &'n str {
+        let bare = self.bare(name);
+        let is_taken = self.taken.contains(bare);
+        if is_taken { name } else { bare }
+    }
+
+    /// The columns whose names keep their component.
+    fn in_full(&self) -> Vec<String> {
+        let names = self.columns.iter().map(|column| &column.name);
+        let kept = names.filter(|name| self.bare(name) != name.as_str());
+        kept.cloned().collect()
     }
 
     /// The columns; the first pattern that met none is an error.

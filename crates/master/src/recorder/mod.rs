@@ -22,7 +22,7 @@ pub struct Selection {
     /// Patterns of `component.variable` and `bond.NAME.VALUE`, where `*` stands for any letters and `?` for one: outputs,
     /// inputs, local variables, parameters. Every output where empty.
     pub variables: Vec<String>,
-    /// The only component, whose name is left out of the columns.
+    /// The only component, whose name is left out of the columns, but where a column of the run has that name.
     pub single: Option<String>,
     /// Real variables of components only: nothing of bonds, of the step control or of other types.
     pub reals_only: bool,
@@ -174,6 +174,14 @@ impl Recorder {
     /// The columns in the order of the cells, once they are chosen.
     pub fn columns(&self) -> &[Column] {
         self.columns.as_ref().map_or(&[], |columns| &columns.list)
+    }
+
+    /// The columns of the only component that keep its name, once they are chosen: without it they would be called like
+    /// the time, an error bar or a signal of the step control.
+    pub fn named_in_full(&self) -> &[String] {
+        self.columns
+            .as_ref()
+            .map_or(&[], |columns| &columns.in_full)
     }
 
     /// Parameters that are recorded once, as they are shown and by their own name, once they are chosen.

@@ -119,6 +119,10 @@ impl Resolver<'_> {
             outputs: 0..0,
             start_values,
             propagate_initial_inputs: component.propagate_initial_inputs,
+            tolerance: match &self.file.experiment.tolerance {
+                Some(asked) => asked.value.relative(),
+                None => description.default_tolerance,
+            },
         });
     }
 

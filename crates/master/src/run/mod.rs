@@ -4,6 +4,7 @@ mod acting;
 mod checkpoint;
 mod ending;
 mod handle;
+mod handover;
 mod judgement;
 mod planning;
 mod repetition;
@@ -41,9 +42,10 @@ use crate::watch::{self, Watched};
 use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
+pub use handover::Handover;
 pub use planning::plan;
 use serialized::LastState;
-pub use serialized::{deserialize, keep_last_state, last_state, serialize};
+pub use serialized::{check_serializable, deserialize, keep_last_state, last_state, serialize};
 pub use snapshot::Snapshot;
 use stop_time::end_as_stepped;
 use timeline::Timeline;
@@ -302,7 +304,7 @@ impl Run {
             return Err(RunError::Variable(message));
         }
         // Rounding of times that are computed otherwise than communication points.
-        let time = time - 1e-9 * self.state.graph.macro_step;
+        let time = (time - 1e-9 * self.state.graph.macro_step).next_down();
         while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
             if !stretch::make(self, time)? {
                 self.step()?;

@@ -1,5 +1,7 @@
 //! The report of a run, made from its parts.
 
+use gyrator_record::is_same_time;
+
 use super::judgement::Judgement;
 use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
@@ -16,9 +18,6 @@ use crate::report::{
 use crate::state::{DoneAction, Member, Phase, StepResponse};
 use crate::unit::{ProcessChange, StepOutcome};
 use crate::verdict::Verdict;
-
-/// Times that differ by less, relative to them, differ by rounding.
-const ROUNDING: f64 = 1e-12;
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -188,7 +187,7 @@ fn own_ends(run: &Run) -> Vec<String> {
         };
         let last = run.time();
         let name = &component.name;
-        let values = match last - time > ROUNDING * last.abs().max(1.0) {
+        let values = match time < last && !is_same_time(time, last, run.state.graph.macro_step) {
             true => format!("; its values at t = {last} s are those of that time"),
             false => String::new(),
         };

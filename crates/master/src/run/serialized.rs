@@ -4,12 +4,13 @@ use super::Run;
 use super::ending::fail;
 use crate::engine;
 use crate::fault::RunError;
+use crate::graph::Graph;
 use crate::report::StopReason;
 use crate::state::{facts, transfer};
 use crate::state_stream::{Misfit, StateStream};
 
 /// Changes with the order and the meaning of the bytes.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
 
 /// Refusal of bytes that do not fit.
 const DAMAGED: &str =
@@ -69,7 +70,20 @@ pub fn deserialize(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
     if run.has_ended() {
         return Err(RunError::Ended(run.stop_reason.word()));
     }
-    read(run, bytes).map_err(|error| fail(run, error))
+    let outcome = read(run, bytes).and_then(|()| check_rest(run));
+    outcome.map_err(|error| fail(run, error))
+}
+
+/// Refuses a state after which there is nothing to do.
+fn check_rest(run: &Run) -> Result<(), RunError> {
+    if !run.timeline.is_over() {
+        return Ok(());
+    }
+    let (time, stop) = (run.time(), run.timeline.stop_time());
+    let stop = stop.unwrap_or(time);
+    Err(RunError::NotRestored(format!(
+        "it is of {time} s, and the run ends at {stop} s: it needs a later stop time"
+    )))
 }
 
 /// Keeps the state where a run ends for this reason, if that is wanted.
@@ -80,17 +94,26 @@ pub(super) fn keep_at_end(run: &mut Run, reason: &StopReason) {
     }
 }
 
-fn serialized(run: &mut Run) -> Result<Vec<u8>, RunError> {
-    let components = run.state.graph.components.iter();
+/// Whether all components say that they give their states as bytes, which no component has to be made for.
+///
+/// # Errors
+/// [`RunError::NotSaved`] with those that do not.
+pub fn check_serializable(graph: &Graph) -> Result<(), RunError> {
+    let components = graph.components.iter();
     let unable = components.filter(|c| !c.description.capabilities.serialize);
     let unable: Vec<&str> = unable.map(|component| component.name.as_str()).collect();
-    if !unable.is_empty() {
-        let names = unable.join(", ");
-        return Err(RunError::NotSaved(format!(
-            "{names} cannot give the state as bytes (FMUs say `canGetAndSetFMUstate` and `canSerializeFMUstate`, \
-             units `Capabilities::serialize`)"
-        )));
+    if unable.is_empty() {
+        return Ok(());
     }
+    let names = unable.join(", ");
+    Err(RunError::NotSaved(format!(
+        "{names} cannot give the state as bytes (FMUs say `canGetAndSetFMUstate` and `canSerializeFMUstate`, \
+         units `Capabilities::serialize`)"
+    )))
+}
+
+fn serialized(run: &mut Run) -> Result<Vec<u8>, RunError> {
+    check_serializable(&run.state.graph)?;
     if !run.timeline.is_at_whole_step() {
         let time = run.time();
         return Err(RunError::NotSaved(format!(
@@ -121,7 +144,8 @@ fn states(run: &mut Run) -> Result<Vec<Vec<u8>>, RunError> {
     })
 }
 
-fn read(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
+/// Has a run take the bytes of a state, which may be one at its stop time.
+pub(super) fn read(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
     let mut stream = StateStream::to_read(bytes);
     transfer_facts(run, &mut stream)?;
     transfer_master(run, &mut stream)?;
@@ -129,13 +153,6 @@ fn read(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
     states.iter_mut().for_each(|state| stream.raw(state));
     if stream.trouble().is_some() || stream.finish().is_none() {
         return Err(RunError::NotRestored(DAMAGED.to_owned()));
-    }
-    if run.timeline.is_over() {
-        let (time, stop) = (run.time(), run.timeline.stop_time());
-        let stop = stop.unwrap_or(time);
-        return Err(RunError::NotRestored(format!(
-            "it is of {time} s, and the run ends at {stop} s: it needs a later stop time"
-        )));
     }
     let step = run.timeline.next_step();
     for (component, bytes) in states.iter().enumerate() {

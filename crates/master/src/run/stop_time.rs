@@ -31,7 +31,7 @@ pub(super) fn end_as_stepped(graph: &Graph, stop: f64, control: StepControlFacts
 /// computes it, s.
 fn end_of_last_step(graph: &Graph, component: usize, stop: f64) -> f64 {
     let (clock, rate) = (graph.clock, graph.components[component].rate);
-    let until = clock.ticks(stop - clock.start());
+    let until = clock.ticks_until(stop);
     let rest = until % clock.ticks_per_step();
     let (length, size) = if rest == 0 {
         let every = rate.every();

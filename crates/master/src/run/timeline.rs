@@ -37,7 +37,7 @@ impl Timeline {
     ) -> Self {
         let sizes = Sizes::of(graph, control);
         let clock = graph.clock;
-        let stop = |stop: f64| (sizes.stop(&clock, stop - period.start), stop);
+        let stop = |stop: f64| (sizes.stop(&clock, stop), stop);
         Self {
             macro_step: graph.macro_step,
             now: 0,
@@ -246,15 +246,16 @@ impl Sizes {
         (grains.round() as Ticks).max(1) * self.grain
     }
 
-    /// Ticks from the start to the stop time, `duration` s later. Steps of variable length need a
+    /// Ticks from the start to the stop time, s. Steps of variable length need a
     /// number that they can divide; the last one ends at the exact time in any case.
-    fn stop(&self, clock: &Clock, duration: f64) -> Ticks {
-        let ticks = clock.ticks(duration);
+    fn stop(&self, clock: &Clock, stop: f64) -> Ticks {
+        let ticks = clock.ticks_until(stop);
         if self.is_fixed {
             return ticks;
         }
         let unit = self.cycle * self.grain;
-        ((ticks as f64 / unit as f64).round() as Ticks).max(Ticks::from(duration > 0.0)) * unit
+        ((ticks as f64 / unit as f64).round() as Ticks).max(Ticks::from(stop > clock.start()))
+            * unit
     }
 
     /// Whether the length may change before the macro-step with this index.

@@ -120,6 +120,12 @@ pub(crate) struct Signals {
     pub(crate) ahead: Vec<f64>,
     /// Outputs of other kinds.
     pub(crate) discrete: Vec<Value>,
+    /// Those of them that [are read ahead](Self::is_read_ahead), as `ahead`.
+    pub(crate) discrete_ahead: Vec<Value>,
+    /// Outputs of other kinds that units after them receive before they are published.
+    pub(crate) is_read_ahead: Box<[bool]>,
+    /// Wires that pass on values ahead of their time, in [`Graph::signal_wires`].
+    pub(crate) is_led: Box<[bool]>,
     /// Difference of each published real output to the one that the new inputs would give: −D·(u − ũ)
     /// for stale direct feed-through; NaN where D is not known.
     pub(crate) stale_errors: Vec<f64>,
@@ -168,6 +174,7 @@ impl SystemState {
             let node = &graph.components[signal.component];
             empty_value(node.description.variables[signal.variable].kind)
         });
+        let discrete: Vec<Value> = signals.collect();
         let models = &graph.interface_models;
         let sources = graph.inputs.iter().map(|input| input.source as u32);
         Self {
@@ -185,7 +192,10 @@ impl SystemState {
             signals: Signals {
                 reals: vec![0.0; graph.outputs.len()],
                 ahead: vec![0.0; graph.outputs.len()],
-                discrete: signals.collect(),
+                discrete_ahead: discrete.clone(),
+                is_read_ahead: vec![false; discrete.len()].into(),
+                is_led: vec![false; graph.signal_wires.len()].into(),
+                discrete,
                 stale_errors: vec![0.0; graph.outputs.len()],
                 exchanged: vec![0.0; graph.outputs.len()],
                 start_changes: vec![0.0; graph.outputs.len()],

@@ -1,5 +1,6 @@
-use super::{Channel, Corrector, InputCourse, LoopRecord, ReducedModel, SystemState};
+use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
 use crate::fault::Fault;
+use crate::graph::Graph;
 use crate::step::Step;
 use crate::unit::{SavedState, Value};
 
@@ -15,6 +16,7 @@ pub(crate) struct Saved {
     reals: Vec<f64>,
     ahead: Vec<f64>,
     discrete: Vec<Value>,
+    discrete_ahead: Vec<Value>,
     stale_errors: Vec<f64>,
     exchanged: Vec<f64>,
     start_changes: Vec<f64>,
@@ -66,11 +68,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         // Keeps nothing from step to step.
         together: _,
     } = units;
-    saved.units.resize_with(members.len(), || None);
-    for (component, (member, kept)) in members.iter_mut().zip(&mut saved.units).enumerate() {
-        let result = member.slot.unit().save(kept.take());
-        *kept = Some(result.map_err(|cause| graph.fault(component, step, cause))?);
-    }
+    save_units(graph, members, &mut saved.units, step)?;
     saved.terminated = *terminated;
     let super::Courses {
         inputs,
@@ -92,6 +90,9 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         reals,
         ahead,
         discrete,
+        discrete_ahead,
+        is_read_ahead: _,
+        is_led: _,
         stale_errors,
         exchanged,
         start_changes,
@@ -102,6 +103,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.reals.clone_from(reals);
     saved.ahead.clone_from(ahead);
     saved.discrete.clone_from(discrete);
+    saved.discrete_ahead.clone_from(discrete_ahead);
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
     saved.start_changes.clone_from(start_changes);
@@ -113,6 +115,20 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.models.clone_from(&models.running);
     saved.channels.clone_from(&scenario.channels);
     saved.done = scenario.done.len();
+    Ok(())
+}
+
+fn save_units(
+    graph: &Graph,
+    members: &mut [Member],
+    saved: &mut Vec<Option<SavedState>>,
+    step: &Step,
+) -> Result<(), Fault> {
+    saved.resize_with(members.len(), || None);
+    for (component, (member, kept)) in members.iter_mut().zip(saved).enumerate() {
+        let result = member.slot.unit().save(kept.take());
+        *kept = Some(result.map_err(|cause| graph.fault(component, step, cause))?);
+    }
     Ok(())
 }
 
@@ -133,6 +149,10 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.reals.clone_from(&saved.reals);
     state.signals.ahead.clone_from(&saved.ahead);
     state.signals.discrete.clone_from(&saved.discrete);
+    state
+        .signals
+        .discrete_ahead
+        .clone_from(&saved.discrete_ahead);
     state.signals.stale_errors.clone_from(&saved.stale_errors);
     state.signals.exchanged.clone_from(&saved.exchanged);
     state.signals.start_changes.clone_from(&saved.start_changes);

@@ -66,6 +66,8 @@ pub(crate) enum Target {
         kind: VariableType,
         /// The transformation over the coming step.
         applied: Transformation,
+        /// That of the start of a communication step which is made when it ends.
+        kept: Transformation,
         /// Value over the step before.
         given: f64,
     },
@@ -214,9 +216,16 @@ impl Stored for Channel {
     fn transfer(&mut self, stream: &mut StateStream) {
         match &mut self.target {
             Target::Connected(_) => {}
-            Target::Wired { applied, given, .. } => {
-                stream.keep(&mut applied.factor);
-                stream.keep(&mut applied.offset);
+            Target::Wired {
+                applied,
+                kept,
+                given,
+                ..
+            } => {
+                for transformation in [applied, kept] {
+                    stream.keep(&mut transformation.factor);
+                    stream.keep(&mut transformation.offset);
+                }
                 stream.keep(given);
             }
             Target::Free { base, given, .. } => {

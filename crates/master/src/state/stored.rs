@@ -90,6 +90,7 @@ pub(crate) fn transfer(state: &mut SystemState, stream: &mut StateStream) -> Res
     stream.keep(&mut signals.reals);
     stream.keep(&mut signals.ahead);
     stream.keep(&mut signals.discrete);
+    stream.keep(&mut signals.discrete_ahead);
     stream.keep(&mut signals.stale_errors);
     stream.keep(&mut signals.exchanged);
     stream.keep(&mut signals.start_changes);

@@ -19,6 +19,8 @@ use crate::unit::describe;
 pub struct FmuCache {
     /// Shared with all caches that stand [apart](FmuCache::apart).
     files: Arc<Mutex<BTreeMap<Key, Opened>>>,
+    /// Those of another cache, of which this one has copies.
+    originals: Option<Arc<Mutex<BTreeMap<Key, Opened>>>>,
     fmus: Mutex<BTreeMap<Key, Opened>>,
     options: OpenOptions,
 }
@@ -54,16 +56,30 @@ impl Opened {
         let mut options = options.clone();
         options.preload.extend_from_slice(&key.preload);
         options.library_path.extend_from_slice(&key.library_path);
-        let fmu = Fmu::open_with(&key.fmu, &options).map_err(|error| LoadError {
-            component: component.name.value.clone(),
-            message: error.to_string(),
-            kind: match error {
-                OpenError::Io { .. } | OpenError::Compile { .. } => LoadErrorKind::NotLoaded,
-                _ => LoadErrorKind::Invalid,
-            },
-        })?;
+        let fmu = Fmu::open_with(&key.fmu, &options);
+        let fmu = fmu.map_err(|error| not_opened(component, &error))?;
         let description = Arc::new(describe(fmu.description()));
         Ok(Self { fmu, description })
+    }
+
+    fn with_own_files(&self, component: &Component) -> Result<Self, LoadError> {
+        let fmu = self.fmu.with_own_files();
+        Ok(Self {
+            fmu: fmu.map_err(|error| not_opened(component, &error))?,
+            description: Arc::clone(&self.description),
+        })
+    }
+}
+
+fn not_opened(component: &Component, error: &OpenError) -> LoadError {
+    LoadError {
+        component: component.name.value.clone(),
+        message: error.to_string(),
+        kind: match error {
+            _ if error.is_shortage() => LoadErrorKind::HostLost,
+            OpenError::Io { .. } | OpenError::Compile { .. } => LoadErrorKind::NotLoaded,
+            _ => LoadErrorKind::Invalid,
+        },
     }
 }
 
@@ -84,9 +100,37 @@ impl FmuCache {
     pub fn with_own_libraries(&self) -> Self {
         Self {
             files: Arc::clone(&self.files),
+            originals: self.originals.clone(),
             fmus: Mutex::default(),
             options: self.options.clone(),
         }
+    }
+
+    /// As [`with_own_libraries`](Self::with_own_libraries), and what FMUs write among their unpacked files does not concern
+    /// this cache ([`Fmu::with_own_files`]).
+    #[must_use]
+    pub fn with_own_files(&self) -> Self {
+        Self {
+            originals: Some(Arc::clone(&self.files)),
+            options: self.options.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Puts the unpacked files of all FMUs back where code has changed them, while there is no instance. Returns the
+    /// FMUs with the names of these files.
+    ///
+    /// # Errors
+    /// If they cannot be put back.
+    pub fn restore_files(&self) -> Result<Vec<(PathBuf, Vec<String>)>, OpenError> {
+        let fmus = self.fmus.lock().unwrap_or_else(PoisonError::into_inner);
+        let restored = fmus.values().map(|Opened { fmu, .. }| {
+            let names = fmu.restore_files()?;
+            Ok((fmu.path().to_owned(), names))
+        });
+        let is_changed = |(_, names): &(PathBuf, Vec<String>)| !names.is_empty();
+        let restored = restored.filter(|found| found.as_ref().map_or(true, is_changed));
+        restored.collect()
     }
 
     /// Loads the libraries again from now on, as an FMU needs it after a fatal error.
@@ -125,13 +169,23 @@ impl FmuCache {
                 description: Arc::clone(description),
             },
             None => {
-                let new = Opened::open(component, &key, &self.options)?;
+                let new = match self.original(&key) {
+                    Some(original) => original.with_own_files(component)?,
+                    None => Opened::open(component, &key, &self.options)?,
+                };
                 files.insert(key.clone(), new.clone());
                 new
             }
         };
         fmus.insert(key, new.clone());
         Ok(new)
+    }
+
+    /// The FMU of the cache that this one has copies of.
+    fn original(&self, key: &Key) -> Option<Opened> {
+        let originals = self.originals.as_ref()?.lock();
+        let originals = originals.unwrap_or_else(PoisonError::into_inner);
+        originals.get(key).cloned()
     }
 
     /// As [`System::from_file`], with FMUs that were opened before.
@@ -200,6 +254,26 @@ pub fn copied_libraries(system: &System) -> Vec<(PathBuf, usize)> {
             found.push((fmu.path().to_owned(), fmu.copies()));
         }
     }
+    found
+}
+
+/// FMUs that several components use, with the names of these: their instances in one process have the same unpacked files.
+pub fn shared_fmus(system: &System) -> Vec<(Fmu, Vec<String>)> {
+    let mut found: Vec<(Fmu, Vec<String>)> = Vec::new();
+    for (component, part) in system.file.components.iter().zip(&system.parts) {
+        let UnitSource::Fmu(fmu, _) = part else {
+            continue;
+        };
+        let name = component.name.value.clone();
+        match found
+            .iter_mut()
+            .find(|(known, _)| known.path() == fmu.path())
+        {
+            Some((_, names)) => names.push(name),
+            None => found.push((fmu.clone(), vec![name])),
+        }
+    }
+    found.retain(|(_, names)| names.len() > 1);
     found
 }
 

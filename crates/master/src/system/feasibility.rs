@@ -3,6 +3,7 @@
 use gyrator_system::{Component, Problem, Spanned, SystemFile, Value as FileValue};
 
 use crate::graph::Graph;
+use crate::time::rounding;
 use crate::unit::{Variable, VariableType};
 
 /// Start values outside of what the units declare (C-60).
@@ -38,7 +39,8 @@ pub(super) fn check_period(file: &SystemFile, graph: &Graph, problems: &mut Vec<
     for component in &graph.components {
         let step = graph.macro_step * f64::from(component.rate.every());
         let steps = duration / step;
-        if (steps - steps.round()).abs() <= 1e-9 * steps.max(1.0) {
+        let rounded = 1e-9 * steps.max(1.0) + rounding(stop.value) / step;
+        if (steps - steps.round()).abs() <= rounded {
             continue;
         }
         if component.rate.every() == 1 && component.description.capabilities.variable_step {

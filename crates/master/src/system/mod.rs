@@ -20,7 +20,7 @@ mod unit_source;
 mod word;
 
 pub use crate::unused_inputs::UnusedInputs;
-pub use assemble::{FmuCache, copied_libraries, further_problems};
+pub use assemble::{FmuCache, copied_libraries, further_problems, shared_fmus};
 pub use patterns::expand_patterns;
 pub use planning::drafted_plan;
 pub(crate) use resolved::graph_and_steps;
@@ -34,7 +34,9 @@ pub use word::Word;
 
 use std::path::{Path, PathBuf};
 
-use gyrator_system::{Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile};
+use gyrator_system::{
+    Choice, Component, Experiment, Problem, Scenario, Spanned, SystemFile, Tolerance,
+};
 
 use crate::feed_forward::FeedForward;
 use crate::registries::Registries;
@@ -58,6 +60,11 @@ pub struct System {
     correction: Option<Choice>,
     /// FMUs that were opened for components added in code.
     fmus: FmuCache,
+}
+
+/// Gives all FMUs of a system this tolerance, or none; unless it is set, each gets the one of its default experiment.
+pub fn set_tolerance(system: &mut System, tolerance: Tolerance) {
+    system.file.experiment.tolerance = unplaced(tolerance);
 }
 
 impl System {

@@ -103,10 +103,8 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
     let period = Period {
         start: graph.clock.start(),
         stop: experiment.stop_time.as_ref().map(|time| time.value),
-        tolerance: experiment
-            .tolerance
-            .as_ref()
-            .map(|tolerance| tolerance.value),
+        // Each component has its own.
+        tolerance: None,
     };
     if let Some(feed_forward) = &system.feed_forward {
         for misfit in feed_forward.misfits(&graph, &period) {

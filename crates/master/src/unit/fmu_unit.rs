@@ -369,6 +369,7 @@ pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
     let capabilities = capabilities(model);
     let mut description = UnitDescription::new(variables, between_steps, capabilities);
     description.initial_feedthrough = at_start;
+    description.default_tolerance = model.default_experiment.usable_tolerance();
     let unless = model.fresh_outputs_unless();
     description.fresh_outputs_unless = unless.and_then(|name| model.variable_index(&name));
     description
@@ -441,6 +442,7 @@ fn variable(model: &ModelDescription, variable: &fmu::ScalarVariable) -> Variabl
         derivative_of: variable.real().and_then(|real| real.derivative),
         is_discrete: variable.real().is_some()
             && variable.variability == fmu::Variability::Discrete,
+        is_switch: false,
         items: items
             .iter()
             .map(|item| (item.value, item.name.clone()))

@@ -148,6 +148,8 @@ pub struct Variable {
     pub derivative_of: Option<usize>,
     /// It changes at events only, so that its past does not predict its future.
     pub is_discrete: bool,
+    /// A real variable that is 0 or 1 at any time: it may feed a Boolean.
+    pub is_switch: bool,
     /// Names of an enumeration's values.
     pub items: Vec<(i32, String)>,
 }
@@ -171,6 +173,7 @@ impl Variable {
             nominal: None,
             derivative_of: None,
             is_discrete: false,
+            is_switch: false,
             items: Vec::new(),
         }
     }
@@ -236,6 +239,8 @@ pub struct UnitDescription {
     pub initial_feedthrough: Feedthrough,
     /// Its optional capabilities.
     pub capabilities: Capabilities,
+    /// Relative tolerance that it gets if the experiment names none.
+    pub default_tolerance: Option<f64>,
     /// A Boolean parameter that, started as true, withdraws the promise of fresh outputs.
     pub fresh_outputs_unless: Option<usize>,
     by_name: BTreeMap<String, usize>,
@@ -258,6 +263,7 @@ impl UnitDescription {
             initial_feedthrough: feedthrough.clone(),
             feedthrough,
             capabilities,
+            default_tolerance: None,
             fresh_outputs_unless: None,
             by_name,
         }

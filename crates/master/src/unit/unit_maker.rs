@@ -55,7 +55,7 @@ impl UnitOrder<'_> {
     /// As [`Fmu::instantiate`]; a component of another machine.
     pub fn instantiate(&self) -> Result<FmuUnit, LoadError> {
         self.check_host()?;
-        self.load().map_err(|error| self.refuse(error.to_string()))
+        self.load().map_err(|error| self.not_loaded(&error))
     }
 
     /// The unit as `maker` makes it; an instance in this process if it makes none. If this process has no room for that,
@@ -78,7 +78,7 @@ impl UnitOrder<'_> {
         {
             return Ok(Made::Elsewhere(unit));
         }
-        Err(self.refuse(error.to_string()))
+        Err(self.not_loaded(&error))
     }
 
     fn check_host(&self) -> Result<(), LoadError> {
@@ -104,6 +104,16 @@ impl UnitOrder<'_> {
             ..self.options.of_instances()
         };
         FmuUnit::instantiate(self.fmu, self.name(), description, &options)
+    }
+
+    fn not_loaded(&self, error: &FmuError) -> LoadError {
+        LoadError {
+            kind: match error.is_shortage() {
+                true => LoadErrorKind::HostLost,
+                false => LoadErrorKind::NotLoaded,
+            },
+            ..self.refuse(error.to_string())
+        }
     }
 
     /// The error that the FMU could not be loaded because of `message`.

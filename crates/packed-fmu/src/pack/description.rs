@@ -46,6 +46,7 @@ impl About {
             kinds.any(is)
         };
         let value = |value: &Option<Spanned<f64>>| value.as_ref().map(|value| value.value);
+        let tolerance = system.experiment.tolerance.as_ref();
         Self {
             identifier: identifier(model_name),
             model_name: model_name.to_owned(),
@@ -57,7 +58,7 @@ impl About {
             tool: generation_tool(models),
             start_time: value(&system.experiment.start_time).unwrap_or_default(),
             stop_time: value(&system.experiment.stop_time),
-            tolerance: value(&system.experiment.tolerance),
+            tolerance: tolerance.and_then(|tolerance| tolerance.value.relative()),
             macro_step: graph.macro_step(),
         }
     }

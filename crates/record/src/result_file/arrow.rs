@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,6 +19,8 @@ use arrow_ipc::{Block as Place, CompressionType, root_as_footer, root_as_message
 use arrow_schema::{ArrowError, DataType, Schema};
 
 use super::{Block, Contents, Form, Stream};
+use crate::guarded::guarded;
+use crate::heading::{take_units, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
@@ -47,8 +48,7 @@ fn try_with<R>(
     path: &Path,
     action: impl FnOnce() -> Result<R, ArrowError>,
 ) -> Result<R, ReadTableError> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
-    let outcome = outcome.unwrap_or_else(|_| Err(damaged()));
+    let outcome = guarded(action).unwrap_or_else(|| Err(damaged()));
     outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
 }
 
@@ -56,42 +56,31 @@ fn damaged() -> ArrowError {
     ArrowError::ParseError("the file is damaged, or no Arrow file".to_owned())
 }
 
-pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
     let footer = try_with(path, || read_footer(&mut File::open(path)?))?;
     let fields = footer.schema.fields().iter().enumerate();
-    let known =
-        fields.filter_map(|(place, field)| Some((place, field.name(), kind(field.data_type())?)));
-    let known: Vec<(usize, &String, ColumnType)> = known.collect();
-    let is_time = |(_, name, kind): &&(usize, &String, ColumnType)| {
-        *name == "time" && *kind != ColumnType::String
-    };
-    let Some(time) = known.iter().find(is_time).map(|(place, ..)| *place) else {
-        let message = "there is no column `time` of numbers".to_owned();
-        return Err(ReadTableError::content(path, message));
-    };
+    let known = fields.filter_map(|(place, field)| {
+        Some((Column::new(field.name(), kind(field.data_type())?), place))
+    });
+    let (mut columns, mut places): (Vec<Column>, Vec<usize>) = known.unzip();
+    let of_time = time_of_columns(&columns, time_column);
+    let of_time = of_time.map_err(|message| ReadTableError::content(path, message))?;
+    columns.remove(of_time.place);
+    let time = places.remove(of_time.place);
     let metadata: Vec<(String, String)> = (footer.schema.metadata().iter())
         .map(|(key, text)| (key.clone(), text.clone()))
         .collect();
     let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
     let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
     let mut units: BTreeMap<String, String> = units.unwrap_or_default();
-    let (columns, places) = known
-        .iter()
-        .filter(|(place, ..)| *place != time)
-        .map(|(place, name, kind)| {
-            let unit = units.remove(*name);
-            (
-                Column {
-                    unit,
-                    ..Column::new(*name, *kind)
-                },
-                *place,
-            )
-        })
-        .unzip();
+    for column in &mut columns {
+        column.unit = units.remove(&column.name);
+    }
+    take_units(&mut columns);
     Ok(Contents {
         columns,
         metadata,
+        time: of_time,
         rows: None,
         form: Box::new(ArrowFile {
             path: path.to_owned(),
@@ -111,7 +100,8 @@ pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
         let known = fields.filter_map(|(place, field)| {
             let values = Values::none(kind(field.data_type())?);
             let name = field.name().clone();
-            Some((place, Series { name, values }))
+            let unit = None;
+            Some((place, Series { name, unit, values }))
         });
         let (places, mut columns): (Vec<usize>, Vec<Series>) = known.unzip();
         let mut stream = ArrowStream {

@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 
 use super::{Block, Contents, Form, Stream};
 use crate::csv_reader::{
-    Builder, CsvError, NOT_TEXT, Rows, Wrong, check_time, count_lines, is_of_ecos, not_a_number,
-    parse_number, read_names, read_row,
+    CsvError, NOT_TEXT, builders, check_time, is_of_ecos, not_a_number, read_names, read_row,
 };
+use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
+use crate::heading::{TimeColumn, place_of_time};
 use crate::sink::{Column, ColumnType};
 use crate::table::Values;
 use crate::table_reader::ReadTableError;
 
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 20;
+/// The mark of the byte order, which may come first.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Longest row: longer ones come from files that are no tables, which would fill the memory.
 const LONGEST_ROW: usize = 64 << 20;
 
@@ -44,79 +47,92 @@ struct CsvFile {
     path: PathBuf,
     /// Names as the file has them, to see whether it has changed.
     header: Vec<String>,
+    dialect: Dialect,
     of_time: usize,
-    /// Cell, name and kind of each column but the time.
-    columns: Vec<(usize, String, ColumnType)>,
+    /// The columns but the time, each with its cell.
+    columns: Vec<(usize, Column)>,
 }
 
-pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
-    let mut pieces = Pieces::open(path)?;
+pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
+    let dialect = dialect(path, time_column)?;
+    let mut pieces = Pieces::open(path, dialect)?;
     pieces.next()?;
-    let (header, series) = read_first(&pieces).map_err(|wrong| content(path, wrong))?;
-    let of_time = place_of_time(&header);
-    let cells = (0..header.len()).filter(|cell| *cell != of_time);
-    let columns = cells
-        .zip(series)
-        .map(|(cell, (name, kind))| (cell, name, kind));
-    let skipped = usize::from(is_of_ecos(&header));
-    let columns: Vec<_> = columns.skip(skipped).collect();
-    let described = columns.iter();
-    let described = described.map(|(_, name, kind)| Column::new(name.clone(), *kind));
+    let first = read_first(&pieces, time_column).map_err(|wrong| content(path, wrong))?;
+    let (time, file) = first;
     Ok(Contents {
-        columns: described.collect(),
+        columns: file
+            .columns
+            .iter()
+            .map(|(_, column)| column.clone())
+            .collect(),
         metadata: Vec::new(),
+        time,
         rows: None,
-        form: Box::new(CsvFile {
-            path: path.to_owned(),
-            header,
-            of_time,
-            columns,
-        }),
+        form: Box::new(file),
     })
 }
 
-fn place_of_time(header: &[String]) -> usize {
-    header.iter().position(|name| name == "time").unwrap_or(0)
+/// The dialect, by the first piece.
+fn dialect(path: &Path, time_column: Option<&str>) -> Result<Dialect, ReadTableError> {
+    let mut head = Vec::new();
+    let file = File::open(path).map_err(|source| io_error(path, source))?;
+    let read = file.take(PIECE as u64).read_to_end(&mut head);
+    read.map_err(|source| io_error(path, source))?;
+    let head = head.strip_prefix(MARK).unwrap_or(&head);
+    let text = head.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    Ok(Dialect::of(text, time_column))
 }
 
-/// Names of the file, and name and kind of each column but the time, by the rows of the first piece.
-#[expect(clippy::type_complexity, reason = "used once, above")]
-fn read_first(pieces: &Pieces) -> Result<(Vec<String>, Vec<(String, ColumnType)>), Wrong> {
-    let mut rows = Rows::new(pieces.text()?);
+/// The columns, with their kinds by the rows of the first piece.
+fn read_first(pieces: &Pieces, time_column: Option<&str>) -> Result<(TimeColumn, CsvFile), Wrong> {
+    let mut dialect = pieces.dialect;
+    let mut rows = Rows::new(pieces.text()?, dialect.separator);
     let header = read_names(&mut rows)?;
-    let is_of_ecos = is_of_ecos(&header);
-    let builders = header.iter().cloned();
-    let builders = builders.map(|name| Builder::new(name, is_of_ecos));
-    let mut builders: Vec<Builder> = builders.collect();
+    let time = place_of_time(&header, time_column).map_err(|message| (rows.line, message))?;
+    let mut builders = builders(&header);
     while rows.next()? {
         rows.check_length(header.len(), pieces.is_end)
-            .and_then(|()| read_row(&rows, &mut builders))
+            .and_then(|()| read_row(&rows, &mut builders, &mut dialect))
             .map_err(|message| (rows.line, message))?;
     }
-    builders.remove(place_of_time(&header));
-    let described = builders.into_iter().map(|builder| {
+    let columns = builders.into_iter().enumerate().map(|(cell, builder)| {
         let series = builder.finish();
         let kind = match series.values {
             Values::Numbers(_) => ColumnType::Real,
             Values::Text(_) => ColumnType::String,
         };
-        (series.name, kind)
+        let unit = series.unit;
+        (
+            cell,
+            Column {
+                unit,
+                ..Column::new(series.name, kind)
+            },
+        )
     });
-    Ok((header, described.collect()))
+    let columns = columns.filter(|(cell, _)| *cell != time.place);
+    let file = CsvFile {
+        path: pieces.path.clone(),
+        of_time: time.place,
+        columns: columns.skip(usize::from(is_of_ecos(&header))).collect(),
+        dialect: pieces.dialect,
+        header,
+    };
+    Ok((time, file))
 }
 
 impl Form for CsvFile {
     fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError> {
-        let chosen = columns.iter().map(|column| self.columns[*column].clone());
+        let chosen = columns.iter().map(|column| self.columns[*column].1.clone());
         let mut targets: Vec<Vec<usize>> = vec![Vec::new(); self.header.len()];
         for (target, column) in columns.iter().enumerate() {
             targets[self.columns[*column].0].push(target);
         }
         Ok(Box::new(CsvStream {
-            pieces: Pieces::open(&self.path)?,
+            pieces: Pieces::open(&self.path, self.dialect)?,
             header: self.header.clone(),
             of_time: self.of_time,
-            chosen: chosen.map(|(_, name, kind)| (name, kind)).collect(),
+            chosen: chosen.collect(),
             targets,
             last: None,
             has_begun: false,
@@ -128,7 +144,7 @@ struct CsvStream {
     pieces: Pieces,
     header: Vec<String>,
     of_time: usize,
-    chosen: Vec<(String, ColumnType)>,
+    chosen: Vec<Column>,
     /// By cell, the columns of the block that it goes to.
     targets: Vec<Vec<usize>>,
     last: Option<f64>,
@@ -140,10 +156,7 @@ impl Stream for CsvStream {
         block.columns.clear();
         block
             .columns
-            .extend(self.chosen.iter().map(|(_, kind)| match kind {
-                ColumnType::String => Values::Text(Vec::new()),
-                _ => Values::Numbers(Vec::new()),
-            }));
+            .extend(self.chosen.iter().map(|column| Values::none(column.kind)));
         while block.time.is_empty() {
             if !self.pieces.next()? {
                 return Ok(false);
@@ -159,7 +172,9 @@ impl Stream for CsvStream {
 impl CsvStream {
     /// Reads the rows of a piece.
     fn read(&mut self, block: &mut Block) -> Result<(), Wrong> {
-        let mut rows = Rows::new(self.pieces.text()?);
+        // The decimal mark stays from piece to piece.
+        let mut dialect = self.pieces.dialect;
+        let mut rows = Rows::new(self.pieces.text()?, dialect.separator);
         if !std::mem::replace(&mut self.has_begun, true) && read_names(&mut rows)? != self.header {
             let message = "the columns have changed since the file was opened";
             return Err((1, message.to_owned()));
@@ -168,45 +183,53 @@ impl CsvStream {
             let fail = |message| (rows.line, message);
             rows.check_length(self.header.len(), self.pieces.is_end)
                 .map_err(fail)?;
-            for (place, (cell, is_quoted)) in rows.cells().enumerate() {
+            for (place, (cell, is_quoted)) in rows.cells().take(self.header.len()).enumerate() {
                 if place == self.of_time {
-                    let now = parse_number(cell).unwrap_or(f64::NAN);
+                    let now = dialect.number(cell).unwrap_or(f64::NAN);
                     check_time(now, self.last.as_ref()).map_err(fail)?;
                     self.last = Some(now);
                     block.time.push(now);
                 }
                 for target in &self.targets[place] {
-                    self.push(block, *target, cell, is_quoted).map_err(fail)?;
+                    let name = &self.chosen[*target].name;
+                    push(
+                        &mut block.columns[*target],
+                        name,
+                        (cell, is_quoted),
+                        &mut dialect,
+                    )
+                    .map_err(fail)?;
                 }
             }
         }
+        self.pieces.dialect = dialect;
         Ok(())
     }
+}
 
-    /// A text in quotes in a column whose first rows were numbers is no number: it may be a column of texts, of which
-    /// the first ones look like numbers.
-    fn push(
-        &self,
-        block: &mut Block,
-        target: usize,
-        cell: &str,
-        is_quoted: bool,
-    ) -> Result<(), String> {
-        match &mut block.columns[target] {
-            Values::Text(texts) => texts.push(cell.to_owned()),
-            Values::Numbers(numbers) => match parse_number(cell) {
-                Some(number) => numbers.push(number),
-                None if is_quoted => numbers.push(f64::NAN),
-                None => return Err(not_a_number(&self.chosen[target].0, cell)),
-            },
-        }
-        Ok(())
+/// A text in quotes in a column whose first rows were numbers is no number: it may be a column of texts, of which
+/// the first ones look like numbers.
+fn push(
+    values: &mut Values,
+    name: &str,
+    (cell, is_quoted): (&str, bool),
+    dialect: &mut Dialect,
+) -> Result<(), String> {
+    match values {
+        Values::Text(texts) => texts.push(cell.to_owned()),
+        Values::Numbers(numbers) => match dialect.number(cell) {
+            Some(number) => numbers.push(number),
+            None if is_quoted => numbers.push(f64::NAN),
+            None => return Err(not_a_number(name, cell)),
+        },
     }
+    Ok(())
 }
 
 /// Pieces of a file that end where a row ends.
 struct Pieces {
     path: PathBuf,
+    dialect: Dialect,
     file: File,
     bytes: Vec<u8>,
     /// Bytes that have been searched for the ends of rows.
@@ -236,9 +259,10 @@ enum Place {
 }
 
 impl Pieces {
-    fn open(path: &Path) -> Result<Self, ReadTableError> {
+    fn open(path: &Path, dialect: Dialect) -> Result<Self, ReadTableError> {
         Ok(Self {
             path: path.to_owned(),
+            dialect,
             file: File::open(path).map_err(|source| io_error(path, source))?,
             bytes: Vec::new(),
             searched: 0,
@@ -275,7 +299,7 @@ impl Pieces {
                 return Err(content(&self.path, (self.lines + 1, message.to_owned())));
             }
         }
-        self.mark = usize::from(is_first && self.bytes.starts_with(b"\xef\xbb\xbf")) * 3;
+        self.mark = usize::from(is_first && self.bytes.starts_with(MARK)) * MARK.len();
         // An empty file has a first piece, in which the names are missing.
         Ok(self.length > 0 || is_first)
     }
@@ -288,7 +312,8 @@ impl Pieces {
                 (Place::Quoted, _) => Place::Quoted,
                 (Place::Closing, b'"') => Place::Quoted,
                 (Place::Start, b'"') => Place::Quoted,
-                (_, b',') => Place::Start,
+                (_, byte) if *byte == self.dialect.separator => Place::Start,
+                (Place::Start, b' ' | b'\t') => Place::Start,
                 (_, b'\n' | b'\r') => {
                     self.length = index + 1;
                     Place::Start

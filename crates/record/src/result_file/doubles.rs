@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::{Block, Contents, Form, ResultFile, Stream, csv};
+use crate::heading::place_of_time;
 use crate::row_encoding::DoublesHeader;
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
@@ -19,14 +20,14 @@ struct DoublesFile {
     rows: u64,
 }
 
-pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
     let fail = |error: std::io::Error| ReadTableError::content(path, error.to_string());
     let file = File::open(path).map_err(fail)?;
     let length = file.metadata().map_err(fail)?.len();
     let mut reader = BufReader::new(file);
     // Rows with texts are text.
     if !DoublesHeader::is_at(reader.fill_buf().map_err(fail)?) {
-        return csv::open(path);
+        return csv::open(path, time_column);
     }
     let header = DoublesHeader::read(&mut reader).map_err(fail)?;
     let wrong = |text: &str| ReadTableError::content(path, text.to_owned());
@@ -35,6 +36,8 @@ pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
     if header.names[0] != "time" {
         return Err(wrong("its first column is not `time`"));
     }
+    let time = place_of_time(&header.names[..1], time_column);
+    let time = time.map_err(|message| ReadTableError::content(path, message))?;
     let names = header.names.iter().skip(1);
     let rows = length.saturating_sub(header.length as u64) / header.row_length() as u64;
     Ok(Contents {
@@ -42,6 +45,7 @@ pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
             .map(|name| Column::new(name, ColumnType::Real))
             .collect(),
         metadata: Vec::new(),
+        time,
         rows: Some(rows),
         form: Box::new(DoublesFile {
             path: path.to_owned(),
@@ -56,6 +60,7 @@ pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     let table = ResultFile::open(path)?.table()?;
     let time = Series {
         name: "time".to_owned(),
+        unit: None,
         values: Values::Numbers(table.time),
     };
     Ok(std::iter::once(time).chain(table.series).collect())

@@ -11,6 +11,7 @@ mod part;
 
 use std::path::{Path, PathBuf};
 
+use crate::heading::TimeColumn;
 use crate::sink::{Column, DOUBLES};
 use crate::table::{Series, Table, Values};
 use crate::table_reader::ReadTableError;
@@ -26,6 +27,7 @@ struct Contents {
     /// All columns but the time.
     columns: Vec<Column>,
     metadata: Vec<(String, String)>,
+    time: TimeColumn,
     rows: Option<u64>,
     form: Box<dyn Form>,
 }
@@ -48,10 +50,13 @@ trait Stream: Send {
     fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError>;
 }
 
+/// Opens a file; the text is the name of the column of the times, where it is given.
+type Open = fn(&Path, Option<&str>) -> Result<Contents, ReadTableError>;
+
 /// A form by the ending of a file's name.
 struct FormInfo {
     ending: &'static str,
-    open: fn(&Path) -> Result<Contents, ReadTableError>,
+    open: Open,
     /// All columns that can be read, whatever they are called.
     columns: fn(&Path) -> Result<Vec<Series>, ReadTableError>,
 }
@@ -106,7 +111,12 @@ pub(crate) fn columns(path: &Path) -> Option<Result<Vec<Series>, ReadTableError>
 /// The forms that a program without the feature `parquet` cannot read.
 #[cfg(not(feature = "parquet"))]
 mod parquet {
-    pub(super) use crate::table_reader::{no_parquet as open, no_parquet as columns};
+    use super::{Contents, Path, ReadTableError};
+    pub(super) use crate::table_reader::no_parquet as columns;
+
+    pub(super) fn open(path: &Path, _: Option<&str>) -> Result<Contents, ReadTableError> {
+        columns(path)
+    }
 }
 #[cfg(not(feature = "parquet"))]
 use parquet as arrow;
@@ -120,13 +130,22 @@ impl ResultFile {
     ///
     /// [`ReadTableError`], also where the path is no ordinary file: results are read more than once.
     pub fn open(path: &Path) -> Result<Self, ReadTableError> {
+        Self::open_with(path, None)
+    }
+
+    /// As [`open`](Self::open), with the name of the column of the times, which may have its unit in brackets.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(path: &Path, time_column: Option<&str>) -> Result<Self, ReadTableError> {
         let form = form_of(path);
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Err(csv::not_a_file(path));
         }
         Ok(Self {
             path: path.to_owned(),
-            contents: form.map_or(csv::open as fn(&Path) -> _, |form| form.open)(path)?,
+            contents: form.map_or(csv::open as Open, |form| form.open)(path, time_column)?,
         })
     }
 
@@ -172,6 +191,7 @@ impl ResultFile {
         let places: Vec<usize> = (0..self.columns().len()).collect();
         let series = self.columns().iter().map(|column| Series {
             name: column.name.clone(),
+            unit: column.unit.clone(),
             values: Values::none(column.kind),
         });
         let (mut time, mut series): (Vec<f64>, Vec<Series>) = (Vec::new(), series.collect());
@@ -219,6 +239,7 @@ impl ResultFile {
         Ok(Blocks {
             path: self.path.clone(),
             stream: self.contents.form.stream(columns)?,
+            time: self.contents.time,
             block: Block::default(),
             rows: 0,
             last: f64::NEG_INFINITY,
@@ -240,6 +261,7 @@ pub struct Block {
 pub struct Blocks {
     path: PathBuf,
     stream: Box<dyn Stream>,
+    time: TimeColumn,
     block: Block,
     rows: u64,
     last: f64,
@@ -256,7 +278,8 @@ impl Blocks {
         if !self.stream.fill(&mut self.block)? {
             return Ok(None);
         }
-        for time in &self.block.time {
+        for time in &mut self.block.time {
+            *time = self.time.seconds(*time);
             if !time.is_finite() || *time < self.last {
                 let row = self.rows;
                 let message = format!("row {row}: the times must be finite and not decrease");

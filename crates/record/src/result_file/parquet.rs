@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -14,6 +13,8 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::{Block, Contents, Form, Stream};
+use crate::guarded::guarded;
+use crate::heading::{take_units, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
@@ -44,9 +45,8 @@ fn try_with<R>(
     path: &Path,
     action: impl FnOnce() -> Result<R, ParquetError>,
 ) -> Result<R, ReadTableError> {
-    let outcome = std::panic::catch_unwind(AssertUnwindSafe(action));
-    let damaged = |_| Err(ParquetError::General("the file is damaged".to_owned()));
-    let outcome = outcome.unwrap_or_else(damaged);
+    let damaged = || Err(ParquetError::General("the file is damaged".to_owned()));
+    let outcome = guarded(action).unwrap_or_else(damaged);
     outcome.map_err(|error| {
         let mut message = error.to_string();
         if message.contains("Disabled feature") {
@@ -56,17 +56,13 @@ fn try_with<R>(
     })
 }
 
-pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
     let reader = reader(path)?;
     let (mut columns, mut leaves) = try_with(path, || Ok(read_schema(&reader)))?;
-    let time = columns.iter().position(|column| column.name == "time");
-    let time = time.filter(|place| leaves[*place].kind != ColumnType::String);
-    let Some(place) = time else {
-        let message = "there is no column `time` of numbers".to_owned();
-        return Err(ReadTableError::content(path, message));
-    };
-    columns.remove(place);
-    let time = leaves.remove(place);
+    let of_time = time_of_columns(&columns, time_column);
+    let of_time = of_time.map_err(|message| ReadTableError::content(path, message))?;
+    columns.remove(of_time.place);
+    let time = leaves.remove(of_time.place);
     let metadata = metadata(&reader);
     let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
     let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
@@ -74,10 +70,12 @@ pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
     for column in &mut columns {
         column.unit = units.remove(&column.name);
     }
+    take_units(&mut columns);
     let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).ok();
     Ok(Contents {
         columns,
         metadata,
+        time: of_time,
         rows,
         form: Box::new(ParquetFile {
             path: path.to_owned(),
@@ -105,7 +103,8 @@ pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
                 }
             }
             let name = column.name;
-            Ok(Series { name, values })
+            let unit = column.unit;
+            Ok(Series { name, unit, values })
         };
         columns.into_iter().zip(leaves).map(read).collect()
     })

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Block, Contents, Form, Stream, doubles};
 use crate::columnar::{CellValues, Cells, with_time};
+use crate::heading::place_of_time;
 use crate::sink::Column;
 use crate::spool::{MAGIC, is_spool};
 use crate::spool_reader::SpoolReader;
@@ -21,20 +22,23 @@ struct PartFile {
 }
 
 /// By its first bytes: rows that were to become columns, doubles, or comma-separated values.
-pub(super) fn open(path: &Path) -> Result<Contents, ReadTableError> {
+pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
     let fail = |error: std::io::Error| ReadTableError::content(path, error.to_string());
     let mut head = Vec::new();
     let file = File::open(path).map_err(fail)?;
     let read = file.take(MAGIC.len() as u64).read_to_end(&mut head);
     read.map_err(fail)?;
     if !is_spool(&head) {
-        return doubles::open(path);
+        return doubles::open(path, time_column);
     }
     let reader = reader(path)?;
     let header = reader.header();
+    let time = place_of_time(&["time"], time_column);
+    let time = time.map_err(|message| ReadTableError::content(path, message))?;
     Ok(Contents {
         columns: header.columns.clone(),
         metadata: header.metadata.clone(),
+        time,
         rows: None,
         form: Box::new(PartFile {
             path: path.to_owned(),

@@ -17,8 +17,8 @@ fn read_all(file: &ResultFile) -> Result<Table, ReadTableError> {
             ColumnType::String => Values::Text(Vec::new()),
             _ => Values::Numbers(Vec::new()),
         };
-        let name = column.name.clone();
-        table.series.push(Series { name, values });
+        let (name, unit) = (column.name.clone(), column.unit.clone());
+        table.series.push(Series { name, unit, values });
     }
     while let Some(block) = blocks.next_block()? {
         table.time.extend(&block.time);

@@ -11,6 +11,7 @@ const EXACT: Tolerance = Tolerance {
 
 fn table(time: &[f64], series: &[(&str, &[f64])]) -> Table {
     let series = series.iter().map(|(name, values)| Series {
+        unit: None,
         name: (*name).to_owned(),
         values: Values::Numbers(values.to_vec()),
     });

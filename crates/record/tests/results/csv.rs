@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use gyrator_record::{
-    Cell, Column, ColumnType, CsvSink, MemorySink, Output, RecordError, RowSink, Table, Values,
-    create_sink, parse_csv, read_csv,
+    Cell, Column, ColumnType, CsvSink, MemorySink, Output, RecordError, ResultFile, RowSink, Table,
+    Values, create_sink, parse_csv, place_of_cell, read_csv, read_table_with,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -255,13 +255,12 @@ fn files_of_other_tools_are_read() {
         parse("\u{feff}\"time\", \"x\" ,y, z\r\n0,1.5E+1,TRUE,\"3\"\r\n 1 ,-.5, false ,4\r\n\r\n");
     let table = table.unwrap();
     assert_eq!(table.time, [0.0, 1.0]);
-    // A quote after a space is no quote, as RFC 4180 has it.
     let names: Vec<_> = table
         .series
         .iter()
         .map(|series| series.name.as_str())
         .collect();
-    assert_eq!(names, ["\"x\"", "y", "z"]);
+    assert_eq!(names, ["x", "y", "z"]);
     assert_eq!(table.series[0].numbers().unwrap(), [15.0, -0.5]);
     assert_eq!(table.series[1].numbers().unwrap(), [1.0, 0.0]);
     assert_eq!(table.series[2].numbers().unwrap(), [3.0, 4.0]);
@@ -276,12 +275,73 @@ fn text_needs_no_quotes_where_a_column_begins_with_it() {
     let text = ["Set me!", "1"].map(str::to_owned).to_vec();
     assert_eq!(table.column("b").unwrap().values, Values::Text(text));
     // Names may hold what separates columns elsewhere.
-    let table = parse("t;s,a\tb\n0,1\n").unwrap();
-    assert_eq!((table.time, &*table.series[0].name), (vec![0.0], "a\tb"));
+    let table = parse("t;s,a\tb,t\n3,1,0\n").unwrap();
+    let names = [&*table.series[0].name, &table.series[1].name];
+    assert_eq!((table.time, names), (vec![0.0], ["t;s", "a\tb"]));
     // The time may stand elsewhere, as in a Parquet file.
     let table = parse("x,time\n5,0\n4,1\n").unwrap();
     assert_eq!(table.time, [0.0, 1.0]);
     assert_eq!(table.series[0].numbers().unwrap(), [5.0, 4.0]);
+}
+
+/// The same rows as spreadsheets, measuring devices and people write them.
+#[test]
+fn any_usual_way_to_write_a_table_is_read() {
+    for text in [
+        "time,x,mode\n0,0.5,low\n1.5,-2,high\n",
+        "x,Time,mode\n0.5,0,low\n-2,1.5,high\n",
+        "t [s],x [V],mode [-]\n0,0.5,low\n1.5,-2,high\n",
+        "T[ms], x[V], mode\n0, 0.5, low\n1500, -2, high\n",
+        "\"Time (s)\", \"x\" , \"mode\"\n \"0\", \"0.5\", \"low\"\n\"1.5\" ,\"-2\",\"high\" \n",
+        "time,x,mode,\n0,0.5,low,\n1.5,-2,high,\n",
+        "time,x,mode,,\n0,0.5,low\n1.5,-2,high,,,\n",
+        "time,x,mode\n0,0.5,low,\n1.5,-2,high,\n  \n\t\n",
+        "time;x;mode\n0;0,5;low\n1,5;-2,0;high\n",
+        "time [min];x;mode;\r\n0;5e-1;low;\r\n0.025;-2;high;\r\n",
+        "\"mode\";\"x\";\"TIME\"\n\"low\";\"0,5\";0\n\"high\";\"-2\";1,5\n",
+        "time\tx\tmode\n0\t0,5\tlow\n1,5\t-2\thigh\n",
+    ] {
+        let table = parse(text).expect(text);
+        assert_eq!(table.time, [0.0, 1.5], "{text}");
+        let numbers = |name: &str| table.column(name).unwrap().numbers().unwrap().to_vec();
+        assert_eq!(numbers("x"), [0.5, -2.0], "{text}");
+        let modes = Values::Text(["low", "high"].map(str::to_owned).to_vec());
+        assert_eq!(table.column("mode").unwrap().values, modes, "{text}");
+        assert_eq!(table.series.len(), 2, "{text}");
+        // The reader of blocks reads the same.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(ResultFile::open(&path).unwrap().table().unwrap(), table);
+    }
+    let unit = |text: &str| parse(text).unwrap().series[0].unit.clone();
+    assert_eq!(unit("time,x [m/s]\n").as_deref(), Some("m/s"));
+    assert_eq!(unit("time,a[1]\n"), None);
+}
+
+#[test]
+fn the_column_of_the_times_may_be_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.csv");
+    std::fs::write(&path, "clock [ms];time;x\n0;7;1\n500;8;1,5\n").unwrap();
+    let by_clock = read_table_with(&path, Some("clock")).unwrap();
+    assert_eq!(by_clock.time, [0.0, 0.5]);
+    assert_eq!(
+        by_clock.column("time").unwrap().numbers(),
+        Some(&[7.0, 8.0][..])
+    );
+    let file = ResultFile::open_with(&path, Some("clock [ms]")).unwrap();
+    assert_eq!(file.table().unwrap(), by_clock);
+    let error = read_table_with(&path, Some("x")).unwrap();
+    assert_eq!(error.time, [1.0, 1.5]);
+    let error = read_table_with(&path, Some("hour"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.ends_with("there is no column `hour`; the columns are `clock [ms]`, `time`, `x`"),
+        "{error}"
+    );
+    assert_eq!(place_of_cell(&path, Some("clock"), "x", 1), Some((3, 7)));
 }
 
 #[test]
@@ -309,9 +369,12 @@ fn results_of_ecos_have_the_names_of_our_systems() {
 fn broken_files_are_explained() {
     let texts = [
         "",
-        "time;x\n0;1\n",
-        "\"time\"\t\"a,b\"\n0\t1\n",
-        "\n\nt;x\n0;1\n",
+        "Motor.V,Motor.enable\n0,1\n",
+        "\n\nV;T [K]\n0;1\n",
+        "Time,TIME\n0,0\n",
+        "time;x\n0;1.5\n1;1,234\n",
+        "time;x\n0;1\n1;1.234,5\n",
+        "time,x,\n0,1,2\n",
         "time,x,x\n",
         "time,x\n0,1\n1\n",
         "time,x\n0,1\n1,2,3\n2,3\n",
@@ -323,7 +386,7 @@ fn broken_files_are_explained() {
         "time,x\n0,1\n0,2\n1,3\n0.5,4\n",
         "time,x\nnan,1\n",
         "time,x\n0,\"1\n",
-        "time,x\n0,\"1\" \n",
+        "time,x\n0,\"1\" 2\n",
     ];
     let errors: Vec<_> = texts
         .iter()

@@ -262,7 +262,10 @@ fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
             "zstd-of-polars.parquet",
             "write the file with compression=\"snappy\"",
         ),
-        ("dates.parquet", "there is no column `time` of numbers"),
+        (
+            "dates.parquet",
+            "there is no column `time` or `t`; the columns of numbers are `x`",
+        ),
     ] {
         let message = read(name).unwrap_err().to_string();
         assert!(message.contains(part), "{message}");

@@ -35,7 +35,10 @@ impl<M> RemoteUnits<M> {
     /// For the components of a system that have a host.
     pub fn new(system: &SystemFile, inner: M) -> Self {
         let named = |component: &gyrator_system::Component| {
-            let host = system.host_of(component)?;
+            let mut host = system.host_of(component)?;
+            if let Some(access) = &mut host.access {
+                access.value = absolute(&access.value);
+            }
             Some((component.name.value.clone(), host))
         };
         Self {
@@ -51,7 +54,7 @@ impl<M> RemoteUnits<M> {
     /// Folder with certificates and token for hosts whose table names none.
     #[must_use]
     pub fn access(mut self, folder: Option<PathBuf>) -> Self {
-        self.access = folder;
+        self.access = folder.as_deref().map(absolute);
         self
     }
 
@@ -117,6 +120,11 @@ impl<M> RemoteUnits<M> {
             keep_alive: keep_alive.and_then(Result::ok).unwrap_or(KEEP_ALIVE),
         })
     }
+}
+
+/// A path that means the same when units are made, where the run may have another working directory.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn terms(url: &HostUrl, access: &Path) -> Result<Terms, crate::access::AccessError> {

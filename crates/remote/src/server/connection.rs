@@ -1,11 +1,10 @@
-//! One connection: TLS, HTTP/2, and the token of the stream on it.
+//! One connection: its turn, TLS, HTTP/2, and the token of the stream on it.
 
 use std::convert::Infallible;
 use std::future::{Future as _, Ready};
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -14,17 +13,16 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustix::net::sockopt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::server::{Grpc, StreamingService};
 use tonic::{Request, Response, Status, Streaming};
 
-use super::{Shared, session};
+use super::admission::{Applicant, LONGEST_HANDSHAKE, Place, Progress};
+use super::{Permit, SPARE_CONNECTIONS, Shared, session};
 use crate::frame::{Frame, Frames, LONGEST};
 use crate::{LONGEST_HEADERS, METHOD, WINDOW};
 
-/// Time for the handshake of TLS, and then for the first stream.
-const LONGEST_HANDSHAKE: Duration = Duration::from_secs(10);
 /// A run whose machine is gone is noticed by the system: probes after this long without a packet, in this distance, and
 /// so many without an answer.
 const PROBE_AFTER: Duration = Duration::from_secs(10);
@@ -32,15 +30,21 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(5);
 const PROBES: u32 = 3;
 
 /// Serves a connection until it is closed.
-pub(super) fn serve(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
+pub(super) fn serve(
+    stream: TcpStream,
+    peer: SocketAddr,
+    applicant: Applicant,
+    shared: &Arc<Shared>,
+) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
+    let place = Arc::new(Place::new(applicant));
     match runtime {
         Ok(runtime) => {
             let mut stop = shared.stop.subscribe();
             let accepted = runtime.block_on(async {
-                let mut accept = std::pin::pin!(accept(stream, peer, shared));
+                let mut accept = std::pin::pin!(accept(stream, peer, &place, shared));
                 let mut stopped = std::pin::pin!(stop.changed());
                 std::future::poll_fn(|context| match accept.as_mut().poll(context) {
                     Poll::Pending => stopped.as_mut().poll(context).map(|_| Ok(())),
@@ -58,7 +62,17 @@ pub(super) fn serve(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) {
     }
 }
 
-async fn accept(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> io::Result<()> {
+async fn accept(
+    stream: TcpStream,
+    peer: SocketAddr,
+    place: &Arc<Place>,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
+    if !place.turn().await {
+        let text = "other connections of this address have not shown a token yet";
+        return Err(io::Error::other(text));
+    }
+    let deadline = Instant::now() + LONGEST_HANDSHAKE;
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)?;
     sockopt::set_socket_keepalive(&stream, true)?;
@@ -67,26 +81,26 @@ async fn accept(stream: TcpStream, peer: SocketAddr, shared: &Arc<Shared>) -> io
     sockopt::set_tcp_keepcnt(&stream, PROBES)?;
     let stream = tokio::net::TcpStream::from_std(stream)?;
     let Some(acceptor) = &shared.acceptor else {
-        return converse(stream, peer, shared).await;
+        return converse(stream, peer, place, deadline, shared).await;
     };
-    let shaken = timeout(LONGEST_HANDSHAKE, acceptor.accept(stream)).await;
-    let stream = shaken.map_err(|_| io::Error::other("no TLS within 10 s"))??;
-    converse(stream, peer, shared).await
+    let shaken = timeout_at(deadline, acceptor.accept(stream)).await;
+    let stream = shaken.map_err(|_| io::Error::other("no TLS within 5 s"))??;
+    converse(stream, peer, place, deadline, shared).await
 }
 
 /// Speaks HTTP/2.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
+    place: &Arc<Place>,
+    deadline: Instant,
     shared: &Arc<Shared>,
 ) -> io::Result<()> {
-    let has_begun = Arc::new(AtomicBool::new(false));
     let service = {
-        let (shared, has_begun) = (Arc::clone(shared), Arc::clone(&has_begun));
+        let (shared, place) = (Arc::clone(shared), Arc::clone(place));
         hyper::service::service_fn(move |request| {
-            let shared = Arc::clone(&shared);
-            has_begun.store(true, Ordering::Relaxed);
-            async move { Ok::<_, Infallible>(answer(request, peer, shared).await) }
+            let (shared, place) = (Arc::clone(&shared), Arc::clone(&place));
+            async move { Ok::<_, Infallible>(answer(request, peer, &place, shared).await) }
         })
     };
     let connection = http2::Builder::new(TokioExecutor::new())
@@ -97,15 +111,18 @@ async fn converse(
         .max_header_list_size(LONGEST_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
-    let first = timeout(LONGEST_HANDSHAKE, connection.as_mut()).await;
+    let first = timeout_at(deadline, connection.as_mut()).await;
     let ended = match first {
         Ok(ended) => ended,
-        Err(_) if has_begun.load(Ordering::Relaxed) => connection.await,
-        Err(_) => return Err(io::Error::other("no request within 10 s")),
+        Err(_) => match place.progress() {
+            Progress::Admitted => connection.await,
+            Progress::Refused => return Ok(()),
+            Progress::Applies => return Err(io::Error::other("no request within 5 s")),
+        },
     };
-    // The session has noted its end; that of a connection says no more.
+    // The session has noted its end, or the refusal is noted; that of the connection says no more.
     match ended {
-        Err(error) if !has_begun.load(Ordering::Relaxed) => Err(io::Error::other(error)),
+        Err(error) if place.progress() == Progress::Applies => Err(io::Error::other(error)),
         _ => Ok(()),
     }
 }
@@ -113,9 +130,11 @@ async fn converse(
 async fn answer(
     request: http::Request<hyper::body::Incoming>,
     peer: SocketAddr,
+    place: &Place,
     shared: Arc<Shared>,
 ) -> http::Response<tonic::body::Body> {
-    if let Err(status) = admit(&request, &shared) {
+    if let Err(status) = admit(&request, place, &shared) {
+        place.refuse();
         shared.note(&format!("{peer}: refused: {}", status.message()));
         return status.into_http();
     }
@@ -123,8 +142,8 @@ async fn answer(
     grpc.streaming(Component { peer, shared }, request).await
 }
 
-/// Checks the method and the token.
-fn admit<B>(request: &http::Request<B>, shared: &Shared) -> Result<(), Status> {
+/// Checks the method and the token, and gives the connection its place.
+fn admit<B>(request: &http::Request<B>, place: &Place, shared: &Arc<Shared>) -> Result<(), Status> {
     let token = request.headers().get(http::header::AUTHORIZATION);
     let token = token.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     let token = token.ok_or_else(|| Status::unauthenticated("there is no token"))?;
@@ -134,7 +153,12 @@ fn admit<B>(request: &http::Request<B>, shared: &Shared) -> Result<(), Status> {
     if request.uri().path() != METHOD {
         return Err(Status::unimplemented("there is no such method"));
     }
-    Ok(())
+    place.admit(|| {
+        let most = shared.options.components + SPARE_CONNECTIONS;
+        let permit = Permit::new(shared, |shared| &shared.connections, most);
+        permit
+            .ok_or_else(|| Status::resource_exhausted(format!("this host has {most} connections")))
+    })
 }
 
 /// The service of one stream.

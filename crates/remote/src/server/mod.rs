@@ -1,5 +1,6 @@
 //! The host: runs FMUs for runs on other machines, each in a process of its own.
 
+mod admission;
 mod connection;
 mod session;
 mod store;
@@ -19,9 +20,10 @@ pub(crate) use store::path_in_folder;
 use crate::access::{Access, Tokens};
 use crate::message::Hash;
 use crate::tls;
+use admission::Applicants;
 use store::Store;
 
-/// Connections beyond those of components: such as shake hands, or are refused.
+/// Admitted connections beyond those of components: such as begin and end.
 const SPARE_CONNECTIONS: usize = 64;
 /// Pause after a connection that could not be accepted, for want of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -118,7 +120,9 @@ struct Shared {
     tokens: Tokens,
     acceptor: Option<TlsAcceptor>,
     components: AtomicUsize,
+    /// Those that are admitted.
     connections: AtomicUsize,
+    applicants: Arc<Applicants>,
     notes: Notes,
     /// Ends all connections.
     stop: watch::Sender<()>,
@@ -186,6 +190,7 @@ impl Server {
                 acceptor,
                 components: AtomicUsize::new(0),
                 connections: AtomicUsize::new(0),
+                applicants: Arc::default(),
                 notes,
                 stop: watch::Sender::new(()),
             }),
@@ -223,16 +228,13 @@ impl Server {
     /// Serves a connection in a thread of its own.
     fn admit(&self, stream: TcpStream, peer: SocketAddr) {
         let shared = &self.shared;
-        let most = shared.options.components + SPARE_CONNECTIONS;
-        let Some(permit) = Permit::new(shared, |shared| &shared.connections, most) else {
-            return shared.note(&format!("{peer}: refused: there are {most} connections"));
+        let applicant = match shared.applicants.enter(peer.ip()) {
+            Ok(applicant) => applicant,
+            Err(text) => return shared.note(&format!("{peer}: refused: {text}")),
         };
         let serve = {
             let shared = Arc::clone(shared);
-            move || {
-                let _permit = permit;
-                connection::serve(stream, peer, &shared);
-            }
+            move || connection::serve(stream, peer, applicant, &shared)
         };
         let thread = std::thread::Builder::new().name("connection".to_owned());
         if let Err(error) = thread.spawn(serve) {
@@ -275,5 +277,77 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         (self.counter)(&self.shared).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc;
+
+    use gyrator_system::HostUrl;
+    use gyrator_worker::isolated::{Host as _, NotStarted};
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+
+    use super::*;
+    use crate::access::{self, Access, Validity};
+    use crate::client::{Opener, Terms};
+
+    /// A connection that says nothing.
+    fn idle(from: Ipv4Addr, to: SocketAddr) -> OwnedFd {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&socket, &SocketAddr::from((from, 0))).unwrap();
+        connect(&socket, &to).unwrap();
+        socket
+    }
+
+    #[test]
+    fn connections_that_say_nothing_take_no_place_of_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        access::init(&keys, &["127.0.0.1".to_owned()], Validity::days(1)).unwrap();
+        let access = Access::of_host(&keys).unwrap();
+        let (sender, notes) = mpsc::channel();
+        let server = Server::bind(
+            SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            ServerOptions::new(folder.path()),
+            Admission::Tls(access),
+            Box::new(move |text| drop(sender.send(text.to_owned()))),
+        )
+        .unwrap();
+        let address = server.address().unwrap();
+        std::thread::spawn(move || server.serve());
+        // More than all components and spare connections of a host have.
+        let silent: Vec<OwnedFd> = (0..130)
+            .map(|_| idle(Ipv4Addr::new(127, 0, 0, 2), address))
+            .collect();
+        let refused = notes.recv().unwrap();
+        assert!(
+            refused.contains("64 connections of this address"),
+            "{refused}"
+        );
+        let mut opener = Opener {
+            url: HostUrl::parse(&format!("https://{address}")).unwrap(),
+            terms: Terms::Tls(Access::of_client(&keys.join("client")).unwrap()),
+            component: "one".to_owned(),
+            fmu: "Missing.fmu".to_owned(),
+            path: PathBuf::new(),
+            hash: [0; 32],
+            size: 0,
+            upload: false,
+            logging: false,
+            timeout: None,
+            keep_alive: Duration::from_secs(60),
+        };
+        // The host has admitted the run: it looks for the FMU.
+        match opener.open() {
+            Err(NotStarted::NotLoaded(text)) => {
+                assert!(text.contains("not in the folder of FMUs"), "{text}");
+            }
+            Err(NotStarted::NotReached(text)) => panic!("{text}"),
+            _ => panic!("there is no FMU"),
+        }
+        drop(silent);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::section::{Reader, Section};
 use crate::problem::{Problem, Spanned};
-use crate::system_file::Experiment;
+use crate::system_file::{Experiment, Tolerance, Value};
 
 pub(super) fn read(mut section: Section<'_>, reader: &mut Reader) -> Experiment {
     let start_time = section.number("start_time", reader);
@@ -12,7 +12,7 @@ pub(super) fn read(mut section: Section<'_>, reader: &mut Reader) -> Experiment 
         stop_time: stop_or_duration(start_time.as_ref(), stop_time, duration, reader),
         start_time,
         step_size: section.number("step_size", reader),
-        tolerance: section.number("tolerance", reader),
+        tolerance: tolerance(&mut section, reader),
         method: section.choice("method", reader),
         exchange: section.text("exchange", reader),
         step_control: section.choice("step_control", reader),
@@ -23,6 +23,24 @@ pub(super) fn read(mut section: Section<'_>, reader: &mut Reader) -> Experiment 
     };
     section.finish(reader);
     experiment
+}
+
+/// A number, or the word for none.
+fn tolerance(section: &mut Section<'_>, reader: &mut Reader) -> Option<Spanned<Tolerance>> {
+    const KEY: &str = "tolerance";
+    const EXPECTED: &str = "a number or \"none\"";
+    let given = section.take(KEY)?;
+    let found = reader.scalar(KEY, EXPECTED, given)?;
+    let tolerance = match found.value {
+        Value::Real(number) => Some(Tolerance::Relative(number)),
+        Value::Integer(number) => Some(Tolerance::Relative(number as f64)),
+        Value::String(word) if word == Tolerance::NONE => Some(Tolerance::Off),
+        Value::String(_) | Value::Boolean(_) => None,
+    };
+    if tolerance.is_none() {
+        reader.wrong_type(KEY, EXPECTED, given);
+    }
+    tolerance.map(|tolerance| Spanned::new(tolerance, found.span))
 }
 
 /// A duration is another way to write the stop time: it counts from `start_time`, or from 0 s.

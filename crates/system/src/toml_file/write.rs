@@ -8,7 +8,7 @@ use toml_writer::{ToTomlKey, ToTomlValue, TomlStringBuilder};
 use crate::problem::Spanned;
 use crate::system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
-    SystemFile, TypeConversion, Value,
+    SystemFile, Tolerance, TypeConversion, Value,
 };
 
 /// The system as the text of a system file, which [`parse`](super::parse) reads back as the same
@@ -88,7 +88,10 @@ impl Text {
         self.optional("start_time", experiment.start_time.as_ref(), number);
         self.optional("stop_time", experiment.stop_time.as_ref(), number);
         self.optional("step_size", experiment.step_size.as_ref(), number);
-        self.optional("tolerance", experiment.tolerance.as_ref(), number);
+        self.optional("tolerance", experiment.tolerance.as_ref(), |tolerance| {
+            let none = || string(Tolerance::NONE);
+            tolerance.relative().map_or_else(none, real)
+        });
         self.choice("method", experiment.method.as_ref());
         self.optional("exchange", experiment.exchange.as_ref(), |word| {
             string(word)

@@ -92,6 +92,32 @@ exchange = "never"
 }
 
 #[test]
+fn a_tolerance_is_a_number_or_none() {
+    for (given, expected) in [
+        (
+            "\"non\"",
+            "`tolerance` must be a number or \"none\", not a string",
+        ),
+        (
+            "false",
+            "`tolerance` must be a number or \"none\", not a boolean",
+        ),
+        (
+            "[1e-3]",
+            "`tolerance` must be a number or \"none\", not a list",
+        ),
+        ("0", "`tolerance` is 0; it must be positive"),
+    ] {
+        let text = format!(
+            "[experiment]\nstep_size = 1\ntolerance = {given}\n[components.a]\nfmu = \"a.fmu\"\n"
+        );
+        let list = parse(&text, "system.toml").expect_err(given).list;
+        let messages: Vec<_> = list.iter().map(|problem| &*problem.message).collect();
+        assert_eq!(messages, [expected]);
+    }
+}
+
+#[test]
 fn infinite_times() {
     insta::assert_snapshot!(problems(
         "[experiment]\nstart_time = nan\nstop_time = inf\n[components.a]\nfmu = \"a.fmu\"\n"

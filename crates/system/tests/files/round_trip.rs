@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gyrator_system::toml_file::{parse, to_toml};
 use gyrator_system::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
-    Port, Restart, Source, Spanned, SystemFile, TypeConversion, Value,
+    Port, Restart, Source, Spanned, SystemFile, Tolerance, TypeConversion, Value,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -153,10 +153,10 @@ fn without_places(mut system: SystemFile) -> SystemFile {
         &mut experiment.start_time,
         &mut experiment.stop_time,
         &mut experiment.step_size,
-        &mut experiment.tolerance,
     ] {
         number.iter_mut().for_each(forget);
     }
+    experiment.tolerance.iter_mut().for_each(forget);
     experiment.exchange.iter_mut().for_each(forget);
     experiment.scenario.iter_mut().for_each(forget);
     forget_choice(&mut experiment.method);
@@ -381,7 +381,10 @@ fn experiment() -> impl Strategy<Value = Experiment> {
     (
         option::of(times),
         option::of(unplaced(positive())),
-        option::of(unplaced(positive())),
+        option::of(unplaced(prop_oneof![
+            positive().prop_map(Tolerance::Relative),
+            Just(Tolerance::Off)
+        ])),
         choice(),
         exchange(),
         choice(),

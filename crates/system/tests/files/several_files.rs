@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gyrator_system::toml_file::{Setting, parse, parse_with, read};
-use gyrator_system::{Problems, SystemFile, Value};
+use gyrator_system::{Problems, SystemFile, Tolerance, Value};
 
 /// Writes files into a folder and reads the first one.
 fn system(files: &[(&str, &str)]) -> Result<SystemFile, String> {
@@ -70,7 +70,8 @@ fn the_including_file_comes_first_and_lists_are_joined() {
     let experiment = &system.experiment;
     assert_eq!(number(&experiment.stop_time), 5.0);
     assert_eq!(number(&experiment.step_size), 0.1);
-    assert_eq!(number(&experiment.tolerance), 1e-6);
+    let tolerance = experiment.tolerance.as_ref().unwrap().value;
+    assert_eq!(tolerance, Tolerance::Relative(1e-6));
     let names: Vec<_> = system
         .components
         .iter()

@@ -37,6 +37,7 @@ impl From<Recording> for Table {
             .enumerate()
             .map(|(place, name)| Series {
                 name: name.clone(),
+                unit: None,
                 values: Values::Numbers(column(place)),
             });
         Self {

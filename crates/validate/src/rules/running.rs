@@ -1,5 +1,7 @@
 //! V-38 to V-50: the FMU as it runs.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gyrator_fmu::memory::resident_bytes;
@@ -488,18 +490,30 @@ fn surroundings_are_kept(trial: &mut Trial) -> Result<(), Stop> {
             "calls change the floating-point control words",
         );
     }
+    let mut written = names_in(&trial.scratch)?;
     instance.terminate()?;
     drop(instance);
     let folder = std::env::current_dir()?;
     if folder != trial.scratch.canonicalize()? {
         trial.find("the working directory is another one after the run");
     }
-    for entry in std::fs::read_dir(&trial.scratch)? {
-        let name = entry?.file_name();
+    written.extend(names_in(&trial.scratch)?);
+    for name in written {
         trial.find(format!(
-            "it leaves {} in the working directory",
-            name.display()
+            "it writes {name} to the working directory, which instances of a run share"
+        ));
+    }
+    for name in fmu.restore_files()? {
+        trial.find(format!(
+            "it writes {name} among its unpacked files, which instances of a run share"
         ));
     }
     Ok(())
+}
+
+fn names_in(folder: &Path) -> std::io::Result<BTreeSet<String>> {
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        Ok(entry?.file_name().to_string_lossy().into_owned())
+    };
+    std::fs::read_dir(folder)?.map(name).collect()
 }

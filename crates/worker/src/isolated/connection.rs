@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -40,6 +41,8 @@ const FREE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Terms {
     /// Arguments of the worker's command line, which it does not read.
     pub(super) arguments: Vec<OsString>,
+    /// `None` is that of the first thread of this process.
+    pub(super) directory: Option<WorkingDirectory>,
     /// Longest time for one call of the FMU, of which an answer may take many, as [`CallWatch`] has it;
     /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
@@ -50,6 +53,32 @@ pub(super) struct Terms {
     pub(super) keeps_log: bool,
     /// Becomes true when no reply is wanted any more: the worker is ended.
     pub(super) abandoned: Option<Arc<AtomicBool>>,
+}
+
+/// Working directory of a worker.
+#[derive(Debug, Clone)]
+pub(super) enum WorkingDirectory {
+    /// Also that of others.
+    OfRun(PathBuf),
+    /// Its own, which is made, and removed if it is empty at the end.
+    Own(PathBuf),
+}
+
+impl WorkingDirectory {
+    /// Makes it, if it is the worker's own.
+    fn make(&self) -> io::Result<&Path> {
+        match self {
+            Self::OfRun(path) => Ok(path),
+            Self::Own(path) => std::fs::create_dir_all(path).map(|()| &**path),
+        }
+    }
+
+    /// Removes it, if it is the worker's own and empty.
+    fn remove(&self) {
+        if let Self::Own(path) = self {
+            let _ = std::fs::remove_dir(path);
+        }
+    }
 }
 
 /// Starts workers on this machine.
@@ -70,7 +99,7 @@ impl Host for OwnProcess {
 
     fn open(&mut self) -> Result<Connection, NotStarted> {
         let no_process =
-            |error| NotStarted::NotLoaded(format!("it gets no process of its own: {error}"));
+            |error| NotStarted::NotReached(format!("it gets no process of its own: {error}"));
         let mut connection = Connection::open(&self.terms).map_err(no_process)?;
         let mut reply = Vec::new();
         let asked = connection.ask(&self.start, &mut reply);
@@ -88,6 +117,7 @@ impl Host for OwnProcess {
 #[derive(Debug)]
 pub(super) struct Connection {
     child: Child,
+    directory: Option<WorkingDirectory>,
     mailbox: Mailbox,
     timeout: Option<Duration>,
     /// Last log line that came through.
@@ -117,7 +147,9 @@ impl From<MailboxError> for NoReply {
 impl Connection {
     pub(super) fn open(terms: &Terms) -> io::Result<Self> {
         let memory = SharedMemory::create("gyrator-isolated", layout::LENGTH)?;
-        let (mut child, channel) = spawn(terms.arguments.clone())?;
+        let directory = terms.directory.as_ref();
+        let directory = directory.map(WorkingDirectory::make).transpose()?;
+        let (mut child, channel) = spawn(terms.arguments.clone(), directory)?;
         if let Some(limit) = terms.memory_limit {
             limit_memory(&child, limit).inspect_err(|_| end(&mut child))?;
         }
@@ -128,6 +160,7 @@ impl Connection {
         let wait_policy = WaitPolicy::new(terms.spinning.run);
         Ok(Self {
             child,
+            directory: terms.directory.clone(),
             mailbox: Mailbox::new(Arc::new(memory), Side::Run, wait_policy)?,
             timeout: terms.timeout,
             last_log: None,
@@ -283,6 +316,9 @@ impl Connection {
         // Also where it was waited for before.
         let _ = self.child.wait();
         leftovers::remove_of(process);
+        if let Some(directory) = &self.directory {
+            directory.remove();
+        }
     }
 }
 
@@ -373,18 +409,23 @@ fn doing(memory: &SharedMemory) -> (u64, bool) {
 }
 
 /// An order to start a worker, and where to send it.
-type Order = (Vec<OsString>, mpsc::Sender<io::Result<(Child, Channel)>>);
+type Order = (
+    Vec<OsString>,
+    Option<PathBuf>,
+    mpsc::Sender<io::Result<(Child, Channel)>>,
+);
 
 /// Starts a worker. It dies with the thread that has started it, so that thread has to live as long
 /// as this process, whichever thread needs the worker.
-fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
+fn spawn(arguments: Vec<OsString>, directory: Option<&Path>) -> io::Result<(Child, Channel)> {
     static STARTER: OnceLock<Mutex<mpsc::Sender<Order>>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
         let (sender, orders) = mpsc::channel::<Order>();
         let start = move || {
-            for (arguments, answer) in orders {
+            for (arguments, directory, answer) in orders {
+                let started = process::spawn(ROLE, arguments, directory.as_deref(), false);
                 // The receiver of the answer may be gone.
-                let _ = answer.send(process::spawn(ROLE, arguments, false));
+                let _ = answer.send(started);
             }
         };
         // Where there can be no thread, the orders find no receiver.
@@ -398,7 +439,7 @@ fn spawn(arguments: Vec<OsString>) -> io::Result<(Child, Channel)> {
     let sent = starter
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
-        .send((arguments, answer));
+        .send((arguments, directory.map(Path::to_owned), answer));
     sent.map_err(|_| no_starter())?;
     started.recv().map_err(|_| no_starter())?
 }

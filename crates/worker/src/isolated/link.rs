@@ -70,9 +70,9 @@ pub trait Link: Send {
 /// Why no process hosts the FMU.
 #[derive(Debug)]
 pub enum NotStarted {
-    /// There can be no process, or the FMU cannot be loaded.
+    /// The FMU cannot be loaded.
     NotLoaded(String),
-    /// The machine that is to run it cannot be reached, or has no room, whatever the FMU.
+    /// The machine that is to run it cannot be reached, or has no room, whatever the FMU; or there can be no process.
     NotReached(String),
     /// The process was lost while it loaded the FMU.
     Lost(Box<Loss>),

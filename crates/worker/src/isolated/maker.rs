@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use gyrator::Unit;
@@ -10,7 +11,7 @@ use gyrator::profile::Profile;
 use gyrator::unit::{UnitMaker, UnitOrder};
 use gyrator_fmu::claim_process;
 
-use super::connection::{OwnProcess, Terms};
+use super::connection::{OwnProcess, Terms, WorkingDirectory};
 use super::request::{Rare, Request, Start};
 use super::unit::IsolatedUnit;
 use super::wait_policy::Spinning;
@@ -34,8 +35,11 @@ pub struct Isolation {
     /// Components that say `isolate = false`.
     kept: BTreeSet<String>,
     notes: Vec<String>,
+    /// Those whose FMU has other components, too.
+    with_others: BTreeSet<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
+    all_apart: bool,
     profile: Option<Profile>,
 }
 
@@ -73,6 +77,14 @@ impl Isolation {
         self
     }
 
+    /// Gives each component of an FMU a process of its own, whatever it says, in the working directory of this one: for a run beside
+    /// another one of the same system.
+    #[must_use]
+    pub const fn all_apart(mut self) -> Self {
+        self.all_apart = true;
+        self
+    }
+
     /// Measures the time in which calls of isolated components wait for their processes, as a part of the calls that
     /// the profile has [wrapped](Profile::units).
     #[must_use]
@@ -89,6 +101,18 @@ impl Isolation {
         self.chosen.insert(component);
     }
 
+    /// The working directory of a component, if it is not that of the starter of processes: that of the thread that makes
+    /// the run, and below it a folder with the name of the component if the same FMU has others, which may write files of the
+    /// same names.
+    fn directory(&self, name: &str) -> Option<WorkingDirectory> {
+        let of_run = std::env::current_dir().ok()?;
+        // A run beside another one neither makes nor removes the folders of that.
+        Some(match !self.all_apart && self.with_others.contains(name) {
+            true => WorkingDirectory::Own(of_run.join(name.replace('/', "_"))),
+            false => WorkingDirectory::OfRun(of_run),
+        })
+    }
+
     fn start(
         &self,
         order: &UnitOrder<'_>,
@@ -98,6 +122,7 @@ impl Isolation {
         arguments.push(order.name().into());
         let terms = Terms {
             arguments,
+            directory: self.directory(order.name()),
             timeout: self.timeout,
             spinning,
             memory_limit: None,
@@ -119,7 +144,9 @@ impl UnitMaker for Isolation {
         for order in orders.iter().filter(|order| order.component.host.is_none()) {
             let name = order.name().to_owned();
             let isolate = order.component.isolate.as_ref();
-            if isolate.is_some_and(|isolate| !isolate.value) {
+            if self.all_apart {
+                self.chosen.insert(name);
+            } else if isolate.is_some_and(|isolate| !isolate.value) {
                 self.kept.insert(name);
             } else if let Some(why) = wanted.remove(&name) {
                 self.choose(name, &why);
@@ -134,6 +161,13 @@ impl UnitMaker for Isolation {
                 self.choose(name, &format!("{reason}, of which a process has one"));
             }
         }
+        let mut times: BTreeMap<&Path, usize> = BTreeMap::new();
+        for order in orders {
+            *times.entry(order.fmu.path()).or_default() += 1;
+        }
+        let is_repeated = |order: &&UnitOrder<'_>| times.get(order.fmu.path()) > Some(&1);
+        let repeated = orders.iter().filter(is_repeated);
+        self.with_others = repeated.map(|order| order.name().to_owned()).collect();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = orders.first().map_or(1, |order| order.options.threads);
         self.spinning = Some(Spinning::on(cores, self.chosen.len(), threads));

@@ -50,6 +50,7 @@ impl ServedProcess {
     pub fn start(fmu: &ServedFmu<'_>) -> Result<Self, NotStarted> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let terms = Terms {
+            directory: None,
             arguments: vec!["served".into(), fmu.component.into()],
             timeout: fmu.timeout,
             // A thread beside each process passes its messages on.

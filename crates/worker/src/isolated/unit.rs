@@ -81,10 +81,9 @@ impl<H: Host> IsolatedUnit<H> {
                 ..order.refuse(message)
             },
             NotStarted::Lost(loss) => LoadError {
-                kind: match (loss.is_of_process(), loss.is_of_host()) {
-                    (true, _) => LoadErrorKind::NotLoaded,
-                    (_, true) => LoadErrorKind::HostLost,
-                    _ => LoadErrorKind::Lost,
+                kind: match loss.is_of_process() || loss.is_of_host() {
+                    true => LoadErrorKind::HostLost,
+                    false => LoadErrorKind::Lost,
                 },
                 ..order.refuse(loss.sentence())
             },

@@ -8,7 +8,7 @@ mod table;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use gyrator_benchmark::{
@@ -17,11 +17,13 @@ use gyrator_benchmark::{
 };
 
 use gyrator_cli::aligned::{Align, Aligned};
+use gyrator_cli::benchmark_options::{BenchmarkExecution, positive};
 use gyrator_cli::exit::Exit;
 use gyrator_cli::failure::{Failure, Message};
 use gyrator_cli::numbers::count;
 use gyrator_cli::progress::ProgressMode;
-use gyrator_cli::{screen, usage};
+use gyrator_cli::{program, screen, supervision, usage};
+use gyrator_worker::isolated::Isolation;
 use table::{figure, judgement, table};
 
 /// Run systems with known solutions, and judge the results
@@ -50,6 +52,12 @@ struct Options {
     /// Folder of gyrator's own FMUs [default: fmus, beside the program or one folder above]
     #[arg(long, value_name = "FOLDER")]
     fmus: Option<PathBuf>,
+    #[command(flatten)]
+    execution: BenchmarkExecution,
+    /// Longest time that a call of an FMU may take [Linux]
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = positive)]
+    #[arg(allow_negative_numbers = true)]
+    timeout: f64,
     /// Display of each row as soon as it is measured
     #[arg(long, value_name = "WHERE", value_enum, default_value = "auto")]
     progress: ProgressMode,
@@ -62,18 +70,39 @@ struct Options {
 type Chosen = (&'static Benchmark, Vec<&'static Case>);
 
 fn main() -> ExitCode {
-    let outcome = match Options::try_parse() {
-        Ok(options) => options.with_judged().and_then(|options| run(&options)),
-        Err(message) => Ok(usage(&message)),
-    };
-    let exit = outcome.unwrap_or_else(|failure| {
-        failure.print();
-        failure.exit
-    });
-    exit.into()
+    program(|| {
+        let outcome = match Options::try_parse() {
+            Ok(options) => options.with_judged().and_then(|options| {
+                let outcome = supervision::supervised(options.timeout(), || run(&options));
+                outcome.map_err(|failure| options.with_substitutes(failure))
+            }),
+            Err(message) => Ok(usage(&message)),
+        };
+        outcome.unwrap_or_else(|failure| {
+            failure.print();
+            failure.exit
+        })
+    })
 }
 
 impl Options {
+    fn timeout(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.timeout).ok()
+    }
+
+    /// Adds the FMUs of the user to the report of a crash, which has the names of components.
+    fn with_substitutes(&self, failure: Failure) -> Failure {
+        if failure.exit != Exit::Crashed || self.with.is_empty() {
+            return failure;
+        }
+        let with = self.with.iter();
+        let with = with.map(|with| format!("{} = {}", with.role, with.fmu.display()));
+        failure.help(format!(
+            "FMUs in place of ours: {}",
+            with.collect::<Vec<_>>().join(", ")
+        ))
+    }
+
     /// Turns `--against` into what a user would write.
     fn with_judged(mut self) -> Result<Self, Failure> {
         let Some(against) = self.against.take() else {
@@ -114,6 +143,10 @@ fn run(options: &Options) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let roles = roles(options, &chosen)?;
+    if let Some(number) = options.execution.worker_threads {
+        gyrator_benchmark::use_threads(number)
+            .map_err(|error| Failure::new(Exit::Failed, Message::error(error)))?;
+    }
     let (mut rows, mut errors) = (Vec::new(), Vec::new());
     for (benchmark, cases) in &chosen {
         for result in benchmark.run(cases, &roles, &|row| show(options.progress, row)) {
@@ -188,16 +221,28 @@ fn roles(options: &Options, chosen: &[Chosen]) -> Result<RoleAssignment, Failure
         .clone()
         .or_else(beside)
         .unwrap_or_else(|| PathBuf::from("fmus"));
-    let mut roles = RoleAssignment::new(folder);
+    let role = |option: &str, name: &str| {
+        let mut known = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
+        known.find(|role| role.name == name).ok_or_else(|| {
+            let text = format!("{option}: none of the benchmarks has a role `{name}`");
+            Failure::usage(text).help("`gyrator benchmark --list` shows the roles")
+        })
+    };
+    for name in options.execution.isolate.iter().flatten() {
+        role("--isolate", name)?;
+    }
+    let timeout = options.timeout();
+    let isolation = move || {
+        let isolation = Isolation::new().timeout(timeout);
+        isolation
+            .arguments(["isolated".into()])
+            .interpreters_apart()
+    };
+    let mut roles = RoleAssignment::new(folder)
+        .units(move || Box::new(isolation()))
+        .isolate(options.execution.isolate.clone());
     for substitute in &options.with {
-        let known = chosen.iter().flat_map(|(benchmark, _)| benchmark.roles);
-        let Some(role) = known.into_iter().find(|role| role.name == substitute.role) else {
-            let failure = Failure::usage(format!(
-                "--with: none of the benchmarks has a role `{}`",
-                substitute.role
-            ));
-            return Err(failure.help("`gyrator benchmark --list` shows the roles"));
-        };
+        let role = role("--with", &substitute.role)?;
         roles
             .substitute(role, substitute.clone())
             .map_err(|error| {
@@ -238,6 +283,7 @@ fn failure(mut errors: Vec<BenchmarkError>) -> Failure {
     let exit = match *last.error {
         MeasureError::RoleAssignment(RoleError::Missing(_)) => Exit::NotLoaded,
         MeasureError::Start(error) => Failure::from(error).exit,
+        MeasureError::Run(error) => Failure::from(error).exit,
         _ => Exit::Failed,
     };
     let failure = Failure::new(exit, Message::error(text));

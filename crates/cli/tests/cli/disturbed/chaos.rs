@@ -160,8 +160,8 @@ fn make(plan: &Plan, references: &[Reference; 2]) -> (String, Vec<String>) {
     };
     if ended.stderr.starts_with("unshare: ") || ended.code == Some(77) {
         return (
-            format!("{kind}: not possible, no right to mount a disk"),
-            Vec::new(),
+            format!("{kind}: not possible"),
+            vec!["no right to mount a disk: allow namespaces of users, or run as root".to_owned()],
         );
     }
     let end = match (ended.code, ended.signal) {

@@ -26,6 +26,7 @@ pub(super) fn check_form(
             | Operation::GiveSignals(s)
             | Operation::Step(s)
             | Operation::Read(s, _)
+            | Operation::ReadSignalsAhead(s)
             | Operation::Show(s) => &s.components,
             Operation::Postpone(component) | Operation::GiveHeld(component) => {
                 std::slice::from_ref(component)

@@ -317,7 +317,7 @@ fn assert_rules(run: &Run, seed: u64) {
     let of = |operations: Vec<Operation>| StepPlan {
         operations,
         stages: stages(),
-        declared: Vec::new(),
+        ..StepPlan::default()
     };
     assert_eq!(
         verify(&of(draft.clone()), &state.graph, None),
