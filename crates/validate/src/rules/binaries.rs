@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gyrator_fmu::REQUIRED_FUNCTIONS;
 use gyrator_fmu::xml::Document;
+use gyrator_fmu::{ModelDescription, REQUIRED_FUNCTIONS, required_functions};
 use object::{Architecture, BinaryFormat, FileKind, Object as _};
 
 use crate::finding::{Findings, Severity};
@@ -52,11 +52,18 @@ struct Interface {
     identifier: String,
     /// Functions that its abilities need.
     claimed: Vec<&'static str>,
+    /// Functions that no run can do without.
+    required: Vec<&'static str>,
 }
 
 fn interfaces(subject: &Subject) -> Vec<Interface> {
-    let Some(Ok(document)) = subject.text.as_deref().map(Document::parse) else {
+    let text = subject.text.as_deref().unwrap_or_default();
+    let Ok(document) = Document::parse(text) else {
         return Vec::new();
+    };
+    let required = match ModelDescription::parse(text.as_bytes()) {
+        Ok((description, _)) => required_functions(&description),
+        Err(_) => REQUIRED_FUNCTIONS.to_vec(),
     };
     let model = crate::model::Model::new(&document);
     let interface = |node| {
@@ -71,6 +78,7 @@ fn interfaces(subject: &Subject) -> Vec<Interface> {
                 })
                 .flat_map(|(_, functions)| functions.iter().copied())
                 .collect(),
+            required: required.clone(),
         })
     };
     model.interfaces().filter_map(interface).collect()
@@ -284,13 +292,23 @@ fn functions_are_there(
         interfaces.any(|interface| interface.is_co_simulation == co_simulation)
     };
     let mut required = REQUIRED_FUNCTIONS.to_vec();
-    required.retain(|function| *function != STEP || is_for(true));
+    required.retain(|function| {
+        let mut interfaces = interfaces.iter();
+        let is_required = interfaces.any(|interface| interface.required.contains(function));
+        is_required && (*function != STEP || is_for(true))
+    });
     let needed = missing(&required);
     if !needed.is_empty() {
         let message = format!("{name} does not export {}", needed.join(", "));
         findings.graded(Severity::Fatal, message);
     }
     let mut others = missing(OTHERS);
+    // Those for types of which the model has no variables.
+    let unused = REQUIRED_FUNCTIONS.iter().copied();
+    let unused: Vec<&'static str> = unused
+        .filter(|function| *function != STEP && !required.contains(function))
+        .collect();
+    others.extend(missing(&unused));
     if is_for(true) {
         others.extend(missing(OF_CO_SIMULATION));
     }

@@ -16,7 +16,11 @@ const MODEL: &str = "AllTypes";
 
 /// The files of our FMU.
 fn good() -> Vec<File> {
-    let bytes = std::fs::read(gyrator_testkit::fmu(MODEL)).unwrap();
+    files_of(MODEL)
+}
+
+fn files_of(model: &str) -> Vec<File> {
+    let bytes = std::fs::read(gyrator_testkit::fmu(model)).unwrap();
     let mut zip = ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut files = Vec::new();
     for index in 0..zip.len() {
@@ -61,11 +65,41 @@ fn expect(number: u8, severity: Severity, words: &str, change: impl FnOnce(&mut 
     assert!(is_found, "V-{number:02} {words}: {:#?}", report.findings);
 }
 
+/// Takes a function from the library.
+fn renamed(name: &'static [u8]) -> impl FnOnce(&mut Vec<File>) {
+    move |files| {
+        let bytes = &mut library(files).1;
+        let ends: Vec<usize> = (0..bytes.len() - name.len())
+            .filter(|place| bytes[*place..].starts_with(name))
+            .map(|place| place + name.len() - 1)
+            .collect();
+        for end in ends {
+            bytes[end] = b'X';
+        }
+    }
+}
+
 fn library(files: &mut [File]) -> &mut File {
     let mut found = files.iter_mut();
     found
         .find(|(name, _)| name.starts_with("binaries/"))
         .unwrap()
+}
+
+/// A model without text needs no functions for it.
+#[test]
+fn v05_functions_for_types_without_variables_are_no_fatal_loss() {
+    for (name, severity) in [
+        (&b"fmi2SetString"[..], Severity::Warning),
+        (b"fmi2SetReal", Severity::Fatal),
+    ] {
+        let mut files = files_of("Strict");
+        renamed(name)(&mut files);
+        let report = judged(&files);
+        let found = of_rule(&report, 5);
+        assert_eq!(found.len(), 1, "{:#?}", report.findings);
+        assert_eq!(found[0].severity, severity);
+    }
 }
 
 #[test]
@@ -223,18 +257,6 @@ fn v05_machines_and_functions_are_looked_at() {
     );
     expect(5, Severity::Error, "not for I386", at("linux32", "so"));
     expect(5, Severity::Error, "not Pe", at("win64", "dll"));
-    let renamed = |name: &'static [u8]| {
-        move |files: &mut Vec<File>| {
-            let bytes = &mut library(files).1;
-            let ends: Vec<usize> = (0..bytes.len() - name.len())
-                .filter(|place| bytes[*place..].starts_with(name))
-                .map(|place| place + name.len() - 1)
-                .collect();
-            for end in ends {
-                bytes[end] = b'X';
-            }
-        }
-    };
     expect(
         5,
         Severity::Fatal,
