@@ -41,7 +41,7 @@ pub(super) fn plan(
             };
             // Other values than Reals are not estimated: within the loop they are those at the start of the step.
             let wires = members.iter().flat_map(|turn| &turn.led_wires);
-            let outside = wires.filter(|wire| !inside(wire)).copied();
+            let outside = wires.copied().filter(|wire| !inside(wire));
             draft.led_wires.extend(outside);
             add_loop(draft, members);
         } else {
