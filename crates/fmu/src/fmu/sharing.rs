@@ -11,7 +11,8 @@ use crate::elf::Binary;
 const LOADING: &[&str] = &["dlopen", "dlmopen"];
 
 /// What the instances of an FMU share with all others in one process. Each has its own copy of the library; that does not
-/// keep everything apart.
+/// keep everything apart. An FMU that [declares](crate::ModelDescription::declares_shared_library) it safe to share the library
+/// shares nothing else.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sharing {
@@ -108,6 +109,9 @@ impl Fmu {
 
     fn look_at_sharing(&self) -> Sharing {
         let mut sharing = Sharing::default();
+        if self.description().declares_shared_library() {
+            return sharing;
+        }
         let Ok(library) = self.library_file() else {
             return sharing;
         };
