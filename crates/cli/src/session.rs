@@ -357,12 +357,7 @@ impl Session<'_> {
             || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
-        let fmus = FmuCache::new(self.options.fmus.open_options());
-        let system = fmus.system(described);
-        let mut system = system.map_err(not_started)?;
-        if let Some(feed_forward) = &self.feed_forward {
-            system.feed_forward(feed_forward.clone());
-        }
+        let mut system = self.described(described)?;
         let inputs = match table {
             Some(table) => {
                 let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
@@ -373,10 +368,7 @@ impl Session<'_> {
             None => None,
         };
         let judging = self.judging(&system)?;
-        if self.saves_state() {
-            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
-            gyrator::run::check_serializable(&graph)?;
-        }
+        self.check_serializable(&system)?;
         let system = Arc::new(system);
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
@@ -426,6 +418,27 @@ impl Session<'_> {
             shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
         })
+    }
+
+    /// The system, with learned feed-forward.
+    fn described(&self, file: SystemFile) -> Result<System, Failure> {
+        let fmus = FmuCache::new(self.options.fmus.open_options());
+        let system = fmus.system(file);
+        let mut system = system.map_err(|error| Failure::not_started(error, &self.system))?;
+        if let Some(feed_forward) = &self.feed_forward {
+            system.feed_forward(feed_forward.clone());
+        }
+        Ok(system)
+    }
+
+    /// Refuses to save the state of a system whose FMUs say that they cannot, before they are loaded.
+    fn check_serializable(&self, system: &System) -> Result<(), Failure> {
+        if self.saves_state() {
+            let graph = gyrator::system::resolved_graph(system);
+            let graph = graph.map_err(|error| Failure::not_started(error, &self.system))?;
+            gyrator::run::check_serializable(&graph)?;
+        }
+        Ok(())
     }
 
     /// Makes the units of FMUs, and measures their calls where times are wanted.
