@@ -370,7 +370,10 @@ impl Session<'_> {
         let feeding = |table| self.feeding(table, &mut system);
         let inputs = table.map(feeding).transpose()?;
         let judging = self.judging(&system)?;
-        self.check_serializable(&system)?;
+        if self.saves_state() {
+            let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
+            gyrator::run::check_serializable(&graph)?;
+        }
         let system = Arc::new(system);
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);

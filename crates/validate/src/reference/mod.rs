@@ -166,11 +166,7 @@ mod tests {
     #[test]
     fn tables_without_values_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        for (text, words) in [
-            ("time\n0\n", "no columns"),
-            ("time,a\n", "no rows"),
-            ("time;a\n0;1\n", "commas"),
-        ] {
+        for (text, words) in [("time\n0\n", "no columns"), ("time,a\n", "no rows")] {
             let path = folder.path().join("a_ref.csv");
             std::fs::write(&path, text).unwrap();
             let error = Reference::read(&path, None, None).unwrap_err().to_string();
