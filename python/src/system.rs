@@ -371,7 +371,8 @@ impl System {
     /// Gives all FMUs this relative tolerance, or none; unless it is set, each gets the one that it recommends.
     fn tolerance(&self, py: Python<'_>, relative: Option<f64>) -> PyResult<()> {
         let tolerance = relative.map_or(Tolerance::Off, Tolerance::Relative);
-        set_tolerance(&mut self.lock(py)?, tolerance);
+        let mut system = self.lock(py)?;
+        set_tolerance(&mut system, tolerance);
         Ok(())
     }
 

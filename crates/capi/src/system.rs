@@ -103,7 +103,8 @@ pub extern "C" fn gyrator_system_tolerance(
             0.0 => Tolerance::Off,
             relative => Tolerance::Relative(relative),
         };
-        set_tolerance(&mut lock(system)?, tolerance);
+        let mut system = lock(system)?;
+        set_tolerance(&mut system, tolerance);
         Ok(())
     })
 }
