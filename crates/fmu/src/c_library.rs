@@ -58,6 +58,7 @@ pub(crate) fn shared(undefined: &BTreeSet<String>) -> Vec<&'static str> {
 }
 
 fn used(functions: &[&'static str], undefined: &BTreeSet<String>) -> Vec<&'static str> {
+    let functions = if cfg!(unix) { functions } else { &[] };
     let used = functions.iter().filter(|name| undefined.contains(**name));
     used.copied().collect()
 }
@@ -76,11 +77,32 @@ const RANDOM_BYTES: usize = 128;
 /// The seed that a new process has.
 const FIRST_SEED: c_uint = 1;
 
+#[cfg(unix)]
 unsafe extern "C" {
     fn initstate(seed: c_uint, state: *mut c_char, bytes: usize) -> *mut c_char;
     fn setstate(state: *mut c_char) -> *mut c_char;
     fn seed48(seed: *mut [u16; 3]) -> *mut [u16; 3];
 }
+
+/// Other systems have other functions: none of [`FUNCTIONS`] is kept apart there.
+#[cfg(not(unix))]
+mod other {
+    use super::{c_char, c_uint};
+
+    pub(super) unsafe fn initstate(_: c_uint, state: *mut c_char, _: usize) -> *mut c_char {
+        state
+    }
+
+    pub(super) unsafe fn setstate(state: *mut c_char) -> *mut c_char {
+        state
+    }
+
+    pub(super) unsafe fn seed48(seed: *mut [u16; 3]) -> *mut [u16; 3] {
+        seed
+    }
+}
+#[cfg(not(unix))]
+use other::{initstate, seed48, setstate};
 
 /// What the C library keeps, for one instance.
 pub(crate) struct CState {

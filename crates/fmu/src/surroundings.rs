@@ -7,47 +7,13 @@
 //! Handlers of faults (SIGSEGV and its kin) and the signals that run-time systems use for themselves are not looked at:
 //! the machines of Java and Go cannot run without them.
 
-#![expect(
-    unsafe_code,
-    reason = "asks and changes the C library's locale, environment and signal handlers"
-)]
+#[cfg_attr(unix, path = "surroundings/unix.rs")]
+#[cfg_attr(not(unix), path = "surroundings/other.rs")]
+mod system;
 
-use std::ffi::{CStr, CString, OsString, c_int};
-use std::path::PathBuf;
-use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use rustix::fs::Mode;
-
-/// Signals by which users and systems end a program.
-const SIGNALS: [(c_int, &str); 5] = [
-    (libc::SIGINT, "SIGINT"),
-    (libc::SIGTERM, "SIGTERM"),
-    (libc::SIGHUP, "SIGHUP"),
-    (libc::SIGQUIT, "SIGQUIT"),
-    (libc::SIGPIPE, "SIGPIPE"),
-];
-
-/// The file mode mask can only be asked for by changing it.
-static MASK: Mutex<()> = Mutex::new(());
-
-/// What all threads of the process have.
-struct Surroundings {
-    locale: CString,
-    environment: Vec<(OsString, OsString)>,
-    handlers: [libc::sigaction; SIGNALS.len()],
-}
-
-// SAFETY: addresses of functions and masks, which any thread may read.
-unsafe impl Send for Surroundings {}
-// SAFETY: as above.
-unsafe impl Sync for Surroundings {}
-
-/// What threads may have for themselves (unshare(2)).
-struct OfThread {
-    directory: Option<PathBuf>,
-    mask: Mode,
-}
+use system::{OfThread, Surroundings};
 
 /// The changes that an instance has made.
 #[derive(Debug, Default)]
@@ -99,7 +65,11 @@ impl Watch {
         let done = act();
         let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
         in_progress.count -= 1;
-        let (after, own_after) = (Surroundings::now(), OfThread::now());
+        let own_after = OfThread::now();
+        if before.are_as_now() && own == own_after {
+            return done;
+        }
+        let after = Surroundings::now();
         let mut what = before.changes(&after);
         what.extend(own.changes(&own_after));
         if what.is_empty() {
@@ -109,8 +79,7 @@ impl Watch {
             before.put_back();
             own.put_back();
         }
-        let reaches_results =
-            before.reaches_results(&after) || own.directory != own_after.directory;
+        let reaches_results = before.reaches_results(&after) || own.reaches_results(&own_after);
         let change = Change {
             call,
             what: what.join(", "),
@@ -149,7 +118,8 @@ impl std::fmt::Display for Change {
 /// Begins a watched call.
 fn begin() -> Arc<Surroundings> {
     let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
-    if in_progress.count == 0 {
+    let is_known = |before: &Arc<Surroundings>| in_progress.count > 0 || before.are_as_now();
+    if !in_progress.before.as_ref().is_some_and(is_known) {
         in_progress.before = None;
     }
     in_progress.count += 1;
@@ -159,135 +129,11 @@ fn begin() -> Arc<Surroundings> {
     Arc::clone(before)
 }
 
-impl Surroundings {
-    fn now() -> Self {
-        Self {
-            locale: locale(),
-            environment: std::env::vars_os().collect(),
-            handlers: SIGNALS.map(|(signal, _)| handler(signal)),
-        }
-    }
-
-    /// What is different afterwards, in words.
-    fn changes(&self, after: &Self) -> Vec<String> {
-        let mut changes = Vec::new();
-        if self.locale != after.locale {
-            let [from, to] = [self, after].map(|one| one.locale.to_string_lossy());
-            changes.push(format!("the locale ({from} → {to})"));
-        }
-        if self.environment != after.environment {
-            changes.push(format!(
-                "environment variables ({})",
-                self.variables(after).join(", ")
-            ));
-        }
-        for (index, (_, name)) in SIGNALS.iter().enumerate() {
-            if self.handlers[index].sa_sigaction != after.handlers[index].sa_sigaction {
-                changes.push(format!("the handler of {name}"));
-            }
-        }
-        changes
-    }
-
-    fn reaches_results(&self, after: &Self) -> bool {
-        self.locale != after.locale || self.environment != after.environment
-    }
-
-    /// The names of variables that are different afterwards.
-    fn variables(&self, after: &Self) -> Vec<String> {
-        let all = self.environment.iter().chain(&after.environment);
-        let mut names: Vec<String> = all
-            .filter(|one| self.environment.contains(one) != after.environment.contains(one))
-            .map(|(name, _)| name.to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    fn put_back(&self) {
-        // SAFETY: a name of the C library's own, which ends with a zero byte.
-        unsafe { libc::setlocale(libc::LC_ALL, self.locale.as_ptr()) };
-        for (name, value) in std::env::vars_os() {
-            if !self.environment.contains(&(name.clone(), value)) {
-                // SAFETY: the FMU has just changed the environment itself; no thread of gyrator reads it during a run.
-                unsafe { std::env::remove_var(name) };
-            }
-        }
-        for (name, value) in &self.environment {
-            if std::env::var_os(name).as_ref() != Some(value) {
-                // SAFETY: as above.
-                unsafe { std::env::set_var(name, value) };
-            }
-        }
-        for ((signal, _), handler) in SIGNALS.iter().zip(&self.handlers) {
-            // SAFETY: a handler that was in force before.
-            unsafe { libc::sigaction(*signal, handler, ptr::null_mut()) };
-        }
-    }
-}
-
-impl OfThread {
-    fn now() -> Self {
-        Self {
-            directory: std::env::current_dir().ok(),
-            mask: mask(),
-        }
-    }
-
-    fn changes(&self, after: &Self) -> Vec<String> {
-        let mut changes = Vec::new();
-        if self.directory != after.directory {
-            let to = after
-                .directory
-                .as_deref()
-                .map_or("none".into(), |path| path.to_string_lossy());
-            changes.push(format!("the working directory (now {to})"));
-        }
-        if self.mask != after.mask {
-            let [from, to] = [self, after].map(|one| one.mask.bits());
-            changes.push(format!("the file mode mask ({from:03o} → {to:03o})"));
-        }
-        changes
-    }
-
-    fn put_back(&self) {
-        if let Some(directory) = &self.directory {
-            let _ = std::env::set_current_dir(directory);
-        }
-        let _lock = MASK.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::process::umask(self.mask);
-    }
-}
-
-fn locale() -> CString {
-    // SAFETY: NULL asks for the name.
-    let name = unsafe { libc::setlocale(libc::LC_ALL, ptr::null()) };
-    if name.is_null() {
-        return CString::default();
-    }
-    // SAFETY: a text of the C library that stays until the next call, and is copied at once.
-    unsafe { CStr::from_ptr(name) }.to_owned()
-}
-
-fn mask() -> Mode {
-    let _lock = MASK.lock().unwrap_or_else(PoisonError::into_inner);
-    // A file that another thread makes meanwhile is its owner's alone.
-    let mask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    rustix::process::umask(mask);
-    mask
-}
-
-fn handler(signal: c_int) -> libc::sigaction {
-    let mut handler = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: there is room for the answer; nothing is set.
-    unsafe { libc::sigaction(signal, ptr::null(), handler.as_mut_ptr()) };
-    // SAFETY: zeros are a handler, and so is what the system has written.
-    unsafe { handler.assume_init() }
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
+#[expect(unsafe_code, reason = "changes the environment")]
 mod tests {
+    use rustix::fs::Mode;
+
     use super::*;
 
     /// One test, because the process has one of all that it changes.
@@ -315,6 +161,6 @@ mod tests {
         }
         assert_eq!(std::env::current_dir().unwrap(), directory);
         assert_eq!(std::env::var_os("GYRATOR_SURROUNDINGS_TEST"), None);
-        assert_ne!(mask(), Mode::RWXU);
+        assert_ne!(rustix::process::umask(Mode::RWXG | Mode::RWXO), Mode::RWXU);
     }
 }

@@ -26,6 +26,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/library.rs",
     "crates/fmu/src/logger.rs",
     "crates/fmu/src/surroundings.rs",
+    "crates/fmu/src/surroundings/unix.rs",
     "crates/thread-team/src/team.rs",
     "crates/thread-team/src/wide.rs",
     "crates/worker/src/board.rs",
