@@ -12,6 +12,10 @@ pub use crate::options::positive;
     missing_docs,
     reason = "clap takes the text of options for that of the program"
 )]
+#[expect(
+    rustdoc::broken_intra_doc_links,
+    reason = "help texts have words in brackets"
+)]
 #[derive(Debug, Clone, Default, Args)]
 pub struct BenchmarkExecution {
     /// Run the FMUs in these roles, or all FMUs, in processes of their own; FMUs that use Python always are

@@ -65,7 +65,7 @@ pub(crate) fn share(
 fn segments(library: &Path) -> Option<(File, Vec<Segment>)> {
     use std::io::Read as _;
     let file = File::open(library).ok()?;
-    let mut head = Vec::new();
+    let mut head = Vec::with_capacity(HEAD as usize);
     (&file).take(HEAD).read_to_end(&mut head).ok()?;
     let header = Elf::parse(&*head).ok()?;
     let endian = header.endian().ok()?;

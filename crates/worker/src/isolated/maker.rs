@@ -168,16 +168,19 @@ impl UnitMaker for Isolation {
         let is_repeated = |order: &&UnitOrder<'_>| times.get(order.fmu.path()) > Some(&1);
         let repeated = orders.iter().filter(is_repeated);
         self.with_others = repeated.map(|order| order.name().to_owned()).collect();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = orders.first().map_or(1, |order| order.options.threads);
-        self.spinning = Some(Spinning::on(cores, self.chosen.len(), threads));
+        self.spinning = None;
     }
 
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
         if !self.chosen.contains(order.name()) {
             return Ok(None);
         }
-        let spinning = self.spinning.unwrap_or_else(|| Spinning::on(1, 1, 1));
+        // The system is asked for the number of cores if it counts.
+        let components = self.chosen.len();
+        let spinning = *self.spinning.get_or_insert_with(|| {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            Spinning::on(cores, components, order.options.threads)
+        });
         let unit = self.start(order, spinning)?;
         Ok(Some(Box::new(unit)))
     }
