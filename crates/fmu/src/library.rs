@@ -184,6 +184,8 @@ pub(crate) struct Library {
     pub(crate) functions: &'static Functions,
     /// The instance's own state of the C library, if the library uses one.
     pub(crate) own_state: Option<std::sync::Arc<OwnState>>,
+    /// Held as long as an instance has the library.
+    in_use: std::sync::Arc<()>,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -192,9 +194,13 @@ pub(crate) struct Library {
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
     pub(crate) file: &'a LibraryFile,
+    /// Of the libraries of the same FMU.
+    pub(crate) in_use: &'a std::sync::Arc<()>,
     /// Functions that it has to have.
     pub(crate) needed: Vec<&'static str>,
     pub(crate) loading: Loading<'a>,
+    /// A copy is to use the pages of the unpacked library.
+    pub(crate) shares_pages: bool,
 }
 
 impl Library {
@@ -210,7 +216,9 @@ impl Library {
         });
         let handle = opened.map_err(|reason| source.error(reason))?;
         let handle = ManuallyDrop::new(handle);
-        share_pages(&handle, source.file).map_err(|reason| source.error(reason))?;
+        if source.shares_pages {
+            share_pages(&handle, source.file).map_err(|reason| source.error(reason))?;
+        }
         check_version(&handle, warnings);
         let functions = Functions::look_up(&handle, &source.needed).map_err(|functions| {
             let (model, file) = source.names();
@@ -223,6 +231,7 @@ impl Library {
         Ok(Self {
             functions: Box::leak(Box::new(functions)),
             own_state: None,
+            in_use: std::sync::Arc::clone(source.in_use),
             _unpacked: unpacked,
         })
     }
@@ -232,6 +241,7 @@ impl Library {
         Self {
             functions: Box::leak(Box::new(self.functions.guarded())),
             own_state: Some(std::sync::Arc::new(OwnState::new(self.functions, state))),
+            in_use: std::sync::Arc::clone(&self.in_use),
             _unpacked: std::sync::Arc::clone(&self._unpacked),
         }
     }
