@@ -66,8 +66,8 @@ pub struct InstanceOptions {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Whether the instance has a library of its own.
     pub library: LibraryUse,
-    /// Whether it is the only one of this process for as long as it lives: what it changes of the process, such as the
-    /// locale, is then left as it is.
+    /// Whether it is the only one of this process, from its start to its end: what it changes of the process, such as the
+    /// locale, is then left as it is, and it has the C library's state to itself.
     pub is_alone: bool,
 }
 
@@ -358,7 +358,7 @@ impl Fmu {
         let mut warnings = Vec::new();
         let float_control = FloatControl::current();
         let guard = SlotGuard::new(instance_name);
-        let loading = || self.library(&model, options.library, &mut warnings);
+        let loading = || self.library(&model, options.library, options.is_alone, &mut warnings);
         let library = guard.slot().during(Activity::LoadLibrary, loading)?;
         self.count_user();
         drop(guard);

@@ -70,11 +70,46 @@ pub(crate) fn lock(directory: &Path) -> Option<File> {
     Some(file)
 }
 
-/// Removes the directories of a process that has ended, as the caller has checked.
+/// Removes the directories of a process that has ended, as the caller has checked. Waits for copies of it in its group of processes,
+/// which was killed: they hold the locks until they are gone. Copies that have left the group keep the directories.
 pub fn remove_of(process: u32) {
     let prefix = prefix(process);
     let is_its = |entry: &DirEntry| entry.file_name().to_string_lossy().starts_with(&prefix);
-    remove_unused(&find_in_places(is_its));
+    for _ in 0..ROUNDS {
+        let directories = find_in_places(is_its);
+        remove_unused(&directories);
+        let left: Vec<PathBuf> = directories
+            .into_iter()
+            .filter(|path| path.is_dir())
+            .collect();
+        if left.is_empty() || is_held_elsewhere(&left, process) {
+            return;
+        }
+        std::thread::sleep(ROUND);
+    }
+}
+
+/// How often, and after which time, it is looked whether a killed process is gone: 2 s in all.
+const ROUNDS: u32 = 1000;
+const ROUND: Duration = Duration::from_millis(2);
+
+/// Whether a process outside of the group of `process` holds one of these directories.
+#[cfg(target_os = "linux")]
+fn is_held_elsewhere(directories: &[PathBuf], process: u32) -> bool {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut others = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    others.any(|other| {
+        let group = rustix::process::Pid::from_raw(other.cast_signed());
+        let group = group.and_then(|other| rustix::process::getpgid(Some(other)).ok());
+        let is_of_group =
+            group.is_some_and(|group| group.as_raw_nonzero().get() == process.cast_signed());
+        !is_of_group && held_by(other).iter().any(|held| directories.contains(held))
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_held_elsewhere(_: &[PathBuf], _: u32) -> bool {
+    true
 }
 
 /// Directories that a process holds open, as a copy of the process does whose directories they are: while it lives, they seem to be in

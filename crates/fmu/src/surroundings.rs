@@ -49,29 +49,39 @@ const STEP: &str = "fmi2DoStep";
 struct InProgress {
     count: usize,
     before: Option<Arc<Surroundings>>,
+    /// How many changes were found, and the last of them in words.
+    found: u64,
+    last: String,
 }
 
 static IN_PROGRESS: Mutex<InProgress> = Mutex::new(InProgress {
     count: 0,
     before: None,
+    found: 0,
+    last: String::new(),
 });
 
 impl Watch {
     /// Makes a call, and notes what it has changed. Calls of several threads at once see what each other change: all
     /// of them are said to have done it.
     pub(crate) fn during<T>(&mut self, call: &'static str, act: impl FnOnce() -> T) -> T {
-        let before = begin();
+        let (before, found) = begin();
         let own = OfThread::now();
         let done = act();
         let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
         in_progress.count -= 1;
         let own_after = OfThread::now();
-        if before.are_as_now() && own == own_after {
+        // A change of this call may have been put back by another thread.
+        let is_disturbed = in_progress.found != found;
+        if before.are_as_now() && own == own_after && !is_disturbed {
             return done;
         }
         let after = Surroundings::now();
         let mut what = before.changes(&after);
         what.extend(own.changes(&own_after));
+        if what.is_empty() && is_disturbed {
+            what.push(in_progress.last.clone());
+        }
         if what.is_empty() {
             return done;
         }
@@ -79,7 +89,12 @@ impl Watch {
             before.put_back();
             own.put_back();
         }
-        let reaches_results = before.reaches_results(&after) || own.reaches_results(&own_after);
+        let is_of_all = before.reaches_results(&after);
+        if is_of_all {
+            in_progress.found += 1;
+            in_progress.last = what.join(", ");
+        }
+        let reaches_results = is_of_all || is_disturbed || own.reaches_results(&own_after);
         let change = Change {
             call,
             what: what.join(", "),
@@ -115,8 +130,8 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// Begins a watched call.
-fn begin() -> Arc<Surroundings> {
+/// Begins a watched call: what there is before it, and how many changes were found so far.
+fn begin() -> (Arc<Surroundings>, u64) {
     let mut in_progress = IN_PROGRESS.lock().unwrap_or_else(PoisonError::into_inner);
     let is_known = |before: &Arc<Surroundings>| in_progress.count > 0 || before.are_as_now();
     if !in_progress.before.as_ref().is_some_and(is_known) {
@@ -126,7 +141,7 @@ fn begin() -> Arc<Surroundings> {
     let before = in_progress
         .before
         .get_or_insert_with(|| Arc::new(Surroundings::now()));
-    Arc::clone(before)
+    (Arc::clone(before), in_progress.found)
 }
 
 #[cfg(all(test, unix))]

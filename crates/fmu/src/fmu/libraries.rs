@@ -70,6 +70,7 @@ impl Fmu {
         &self,
         model: &str,
         wish: LibraryUse,
+        is_alone: bool,
         warnings: &mut Vec<Warning>,
     ) -> Result<Library, LoadError> {
         let inner = &*self.0;
@@ -79,8 +80,10 @@ impl Fmu {
             LibraryUse::Auto => inner.peek.description.declares_shared_library(),
             LibraryUse::Shared => true,
         };
-        // What the C library keeps is the instance's own from the library's first function on.
-        let own_state = || self.sharing().uses_c_state().then(CState::new);
+        // What the C library keeps is the instance's own from the library's first function on. One that is alone has the state of
+        // the process, which threads of the FMU's own find in place also between calls.
+        let has_own_state = self.sharing().uses_c_state() && !is_alone;
+        let own_state = || has_own_state.then(CState::new);
         let with_own = |library: Library, state: Option<CState>| match state {
             Some(state) => library.with_own_state(state),
             None => library,

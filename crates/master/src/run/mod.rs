@@ -33,7 +33,7 @@ use crate::observer::{Observer, StopRequest, View};
 use crate::plan::StepPlan;
 use crate::profile::{Acts, Probe, Profile, Unprofiled};
 use crate::report::{Report, StopReason};
-use crate::state::SystemState;
+use crate::state::{Member, SystemState};
 use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
 use crate::unit::{Period, ProcessChange};
@@ -104,6 +104,19 @@ pub struct Run {
     last_state: LastState,
     /// Distinguishes it from every other run of the process.
     number: u64,
+}
+
+/// What units have changed of their process, by component; only those that have changed something.
+pub(crate) fn process_changes(
+    members: &[Member],
+    graph: &Graph,
+) -> Vec<(String, Vec<ProcessChange>)> {
+    let components = members.iter().zip(&graph.components);
+    let changes = components.map(|(member, component)| {
+        let changes = member.slot.process_ties().changes;
+        (component.name.clone(), changes)
+    });
+    changes.filter(|(_, changes)| !changes.is_empty()).collect()
 }
 
 /// Number of runs that this process has started, by which handles know theirs.
@@ -347,13 +360,7 @@ impl Run {
 
     /// What the units have changed of their process, by component; only those that have changed something.
     pub(crate) fn process_changes(&self) -> Vec<(String, Vec<ProcessChange>)> {
-        let members = self.state.units.members.iter();
-        let components = members.zip(&self.state.graph.components);
-        let changes = components.map(|(member, component)| {
-            let changes = member.slot.process_ties().changes;
-            (component.name.clone(), changes)
-        });
-        changes.filter(|(_, changes)| !changes.is_empty()).collect()
+        process_changes(&self.state.units.members, &self.state.graph)
     }
 
     /// Stop reason, counters, energies and notes of the run so far.

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::Run;
 use crate::unit::{ProcessChange, UnitMaker};
 
 /// The call in which steps are made.
@@ -35,9 +34,9 @@ impl Apart {
     }
 
     /// Whether the system has to be started once more.
-    pub(super) fn is_found(&mut self, run: &Run) -> bool {
+    pub(super) fn is_found(&mut self, changed: Vec<(String, Vec<ProcessChange>)>) -> bool {
         let before = self.wanted.len();
-        for (component, changes) in run.process_changes() {
+        for (component, changes) in changed {
             let change = changes.iter().find(|change| is_own_affair(change));
             if let Some(change) = change.filter(|_| !self.refused.contains(&component)) {
                 let why = format!("{} changes {} for all components", change.call, change.what);

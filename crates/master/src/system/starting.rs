@@ -43,8 +43,10 @@ impl System {
         let mut apart = Apart::default();
         loop {
             apart.ask(maker);
-            let run = start_once(self, options, maker)?;
-            if !(can_start_again(self) && apart.is_found(&run)) {
+            let Some(run) = start_once(self, options, maker, &mut apart)? else {
+                continue;
+            };
+            if !(can_start_again(self) && apart.is_found(run.process_changes())) {
                 return Ok(run);
             }
         }
@@ -67,12 +69,13 @@ fn can_start_again(system: &System) -> bool {
     })
 }
 
-/// As [`System::start_with`], without a look at what the units change of the process.
+/// As [`System::start_with`]; `None` if components have to be made apart first.
 fn start_once(
     system: &System,
     options: &RunOptions,
     maker: &mut dyn UnitMaker,
-) -> Result<Run, StartError> {
+    apart: &mut Apart,
+) -> Result<Option<Run>, StartError> {
     let mut problems = system.warnings.clone();
     let resolved = resolved(system, &mut problems);
     let failed = problems.iter().any(Problem::is_error);
@@ -81,6 +84,11 @@ fn start_once(
     };
     let joined = joined_scenario(system, &resolved.graph)?;
     let (members, mut ties) = members(&system.file, &system.parts, &resolved, options, maker)?;
+    // Before the initialisation, which may depend on what instances have changed.
+    let changed = run::process_changes(&members, &resolved.graph);
+    if can_start_again(system) && apart.is_found(changed) {
+        return Ok(None);
+    }
     let dispatch = Dispatch::new(options.threads.min(members.len()), &options.step_clock);
     ties.extend(maker.notes());
     let mut state = SystemState::new(Arc::new(resolved.graph), members, dispatch);
@@ -96,7 +104,7 @@ fn start_once(
         engine::add_scenario(&mut state, scenario, resolved.period.start);
     }
     let control = resolved.control;
-    Ok(run::start(Parts {
+    let run = run::start(Parts {
         state,
         method: resolved.method.name(),
         plan: resolved.plan,
@@ -112,7 +120,8 @@ fn start_once(
             .chain(noted)
             .chain(ties)
             .collect(),
-    })?)
+    })?;
+    Ok(Some(run))
 }
 
 /// Makes the units, in the order of the graph; also notes about what those in this process share.

@@ -76,9 +76,16 @@ impl SharingFacts {
             let count = self.unique_symbols;
             parts.push(format!("{count} unique symbols (made local)"));
         }
-        if !self.c_functions.is_empty() {
-            let names = self.c_functions.join(", ");
-            parts.push(format!("{names} (each instance its own; one thread)"));
+        let (kept_apart, others): (Vec<_>, Vec<_>) =
+            self.c_functions.iter().partition(|name| **name != "strtok");
+        for (names, kind) in [
+            (kept_apart, "each instance its own; one thread"),
+            (others, "one thread"),
+        ] {
+            if !names.is_empty() {
+                let names: Vec<&str> = names.into_iter().copied().collect();
+                parts.push(format!("{} ({kind})", names.join(", ")));
+            }
         }
         if !self.thread_local.is_empty() {
             parts.push("thread-local variables (one thread)".to_owned());
