@@ -99,12 +99,17 @@ fn is_held_elsewhere(directories: &[PathBuf], process: u32) -> bool {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut others = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     others.any(|other| {
-        let group = rustix::process::Pid::from_raw(other.cast_signed());
-        let group = group.and_then(|other| rustix::process::getpgid(Some(other)).ok());
-        let is_of_group =
-            group.is_some_and(|group| group.as_raw_nonzero().get() == process.cast_signed());
-        !is_of_group && held_by(other).iter().any(|held| directories.contains(held))
+        let holds = held_by(other).iter().any(|held| directories.contains(held));
+        holds && group_of(other) != Some(process)
     })
+}
+
+/// The group of a process, which the kernel's own threads do not have.
+#[cfg(target_os = "linux")]
+fn group_of(process: u32) -> Option<u32> {
+    let process = rustix::process::Pid::from_raw(process.cast_signed())?;
+    let group = rustix::process::getpgid(Some(process)).ok()?;
+    Some(group.as_raw_nonzero().get().cast_unsigned())
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -109,7 +109,10 @@ impl Fmu {
 
     fn look_at_sharing(&self) -> Sharing {
         let mut sharing = Sharing::default();
-        if self.description().declares_shared_library() {
+        let claims = self.description().co_simulation.as_ref();
+        let only_once =
+            claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
+        if self.description().declares_shared_library() && !only_once {
             return sharing;
         }
         let Ok(library) = self.library_file() else {
@@ -119,9 +122,6 @@ impl Fmu {
             return sharing;
         };
         let name = name_of(&library);
-        let claims = self.description().co_simulation.as_ref();
-        let only_once =
-            claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
         let uses_all = only_once || LOADING.iter().any(|name| own.undefined.contains(*name));
         // What is needed, and what that needs.
         let mut others = self.other_libraries(&library);
