@@ -55,6 +55,8 @@ class SimulateOptions(_Shared, total=False):
     tolerance: float | Literal["none"] | None
     start_value: Mapping[str, Value] | None
     input_file: StrPath | None
+    time_column: str | None
+    hold: str | Iterable[str] | None
     step_halvings: int | None
     error_bars: bool | float | None
     output_interval: float | None
