@@ -1,7 +1,7 @@
 """Builds the program that the wheel carries, and then the wheel, with maturin.
 
 Maturin packs the libraries of a crate or its programs, not both. The program is that of ``cargo build --release`` without components on other machines,
-and the wheel's copy has zeros in the place of the library of packed FMUs, which lies in it as bytes: a wheel has 10 MB at most. A program that was built
+and the wheel's copy has zeros in the place of the library of packed FMUs, which lies in it as bytes: a wheel has 12 MB at most. A program that was built
 before stays where it is.
 """
 
