@@ -1,10 +1,11 @@
 //! What the C library keeps between calls, for each instance apart.
 //!
 //! `rand` and its kin have one state for all of a process. An FMU that uses them would get numbers that depend on
-//! who else draws some: other instances, other FMUs, other runs, the program itself. So each instance whose library
-//! imports one of [`FUNCTIONS`] has a state of its own, the one that a new process has. Its calls put that state into
+//! who else draws some: other instances, other FMUs, other runs, the program itself. So each instance that is not alone in its
+//! process and whose library imports one of [`FUNCTIONS`] has a state of its own, the one that a new process has. Its calls put that state into
 //! place and, at their end, the former one back. They hold one lock of the process meanwhile, so that no two threads
-//! use the C library's state at once. That makes `strtok` safe as well, which keeps its place in a text.
+//! use the C library's state at once. `strtok` is safe within a call; its place in a text from one call to the next is
+//! not kept apart.
 //!
 //! The functions of such an instance are those of this file, and its component is an [`OwnState`]. The calls of all
 //! other instances cost nothing.

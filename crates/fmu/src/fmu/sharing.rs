@@ -21,7 +21,8 @@ pub struct Sharing {
     pub unique_symbols: usize,
     /// Libraries with thread-local variables: an instance stays on the thread that made it.
     pub thread_local: Vec<String>,
-    /// Functions of the C library with a state of the process. Each instance has a state of its own.
+    /// Functions of the C library with a state of the process. Each instance has a state of its own; that of `strtok` is safe
+    /// within a call.
     pub c_functions: Vec<&'static str>,
     /// Functions of the C library with a state that cannot be kept apart in one process.
     pub shared_c_functions: Vec<&'static str>,

@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 
 use crate::unit::{ProcessChange, UnitMaker};
 
-/// The call in which steps are made.
-const STEP: &str = "fmi2DoStep";
-
 /// What was found out by starting a system.
 #[derive(Default)]
 pub(super) struct Apart {
@@ -37,7 +34,7 @@ impl Apart {
     pub(super) fn is_found(&mut self, changed: Vec<(String, Vec<ProcessChange>)>) -> bool {
         let before = self.wanted.len();
         for (component, changes) in changed {
-            let change = changes.iter().find(|change| is_own_affair(change));
+            let change = changes.iter().find(|change| change.is_own_affair);
             if let Some(change) = change.filter(|_| !self.refused.contains(&component)) {
                 let why = format!("{} changes {} for all components", change.call, change.what);
                 self.wanted.insert(component, why);
@@ -45,9 +42,4 @@ impl Apart {
         }
         self.wanted.len() > before
     }
-}
-
-/// Whether the component may depend on a change that the others must not see.
-fn is_own_affair(change: &ProcessChange) -> bool {
-    change.reaches_results && change.is_put_back && change.call != STEP
 }

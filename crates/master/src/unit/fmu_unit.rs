@@ -315,7 +315,7 @@ impl Unit for FmuUnit {
         let change = |change: &fmu::Change| ProcessChange {
             call: change.call,
             what: change.what.clone(),
-            reaches_results: change.reaches_results,
+            is_own_affair: change.is_own_affair(),
             is_put_back: change.is_put_back,
         };
         ProcessTies {

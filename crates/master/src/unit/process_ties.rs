@@ -16,8 +16,8 @@ pub struct ProcessChange {
     pub call: &'static str,
     /// In words, such as `the locale (C → de_DE.UTF-8)`.
     pub what: String,
-    /// Whether results may depend on it.
-    pub reaches_results: bool,
+    /// Whether the unit may depend on it, although others must not see it.
+    pub is_own_affair: bool,
     /// Whether it was put back.
     pub is_put_back: bool,
 }
