@@ -8,6 +8,7 @@
 
 pub mod checks;
 mod companions;
+mod divergence;
 mod error_bars;
 mod grid;
 mod other_step;
@@ -16,6 +17,7 @@ mod verdict;
 
 pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording};
 pub use companions::{Assessment, assess};
+pub use divergence::{Decision, Difference, decide, has_grown_much};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
 pub use other_step::at_other_step;
 pub use verdict::verdict;
