@@ -36,7 +36,8 @@ const STAYS: f64 = 0.2;
 const ROUNDING: f64 = 1e-12;
 
 /// What a second run says of the divergence of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// The coupling makes the run diverge.
     Diverging,
@@ -183,11 +184,23 @@ pub fn decide(signals: &[[&[f64]; 2]]) -> Decision {
     }
 }
 
-/// Whether the range of the values has at least grown thirtyfold since the first third of them.
-#[must_use]
-pub fn has_grown_much(values: &[f64]) -> bool {
+/// Whether the range of the values has grown at least thirtyfold since the first third of them.
+pub(crate) fn has_grown_much(values: &[f64]) -> bool {
+    grows_since_a_third(values, STRETCH)
+}
+
+/// Whether it has grown at least twofold, as that of a run that is suspicious.
+pub(crate) fn grows_after_a_third(values: &[f64]) -> bool {
+    grows_since_a_third(values, OWN_GROWTH)
+}
+
+fn grows_since_a_third(values: &[f64], factor: f64) -> bool {
     let early = &values[..(values.len() / 3).max(2).min(values.len())];
-    range(values) >= STRETCH * range(early)
+    let range_in_all = range(values);
+    let magnitude = values
+        .iter()
+        .fold(0.0, |most: f64, value| most.max(value.abs()));
+    range_in_all > ROUNDING * magnitude && range_in_all >= factor * range(early)
 }
 
 /// The last row at which the range so far was at most [one part in thirty](STRETCH) of that in the end, at least
