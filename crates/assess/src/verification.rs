@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::observer::{ObserverError, OutputPoint, StopRequest, View};
-use gyrator::report::{Divergence, Report};
+use gyrator::report::{Divergence, Report, Verdict};
 use gyrator::{Observer, Run};
 use serde::{Deserialize, Serialize};
 
 use crate::divergence::{Decision, Difference, decide, grows_after_a_third, has_grown_much};
+use crate::size::{range, rms};
 
 /// Most values that are kept, 8 bytes each, and rows in any case. Choices: 4096 points show the course of any run that a plot
 /// shows.
@@ -161,7 +162,7 @@ impl Observer for Keeper {
 }
 
 /// What a second run has told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     /// Of the first run.
     pub decision: Decision,
@@ -169,6 +170,9 @@ pub struct Verification {
     pub is_calm: bool,
     /// The first run has grown at least thirtyfold.
     pub has_grown_much: bool,
+    /// The error of the first run, as root of the mean square relative to the range, of the signal with the greatest one: for errors
+    /// of the first order, twice the difference from half the step.
+    pub error: Option<f64>,
     /// Macro-steps of the second run.
     pub steps: u64,
 }
@@ -191,12 +195,33 @@ impl Verification {
                  whether the coupling is the reason"
             )),
             Decision::Ordinary => {
+                self.replace_estimates(report);
                 report.settle(Divergence::None);
                 report.notes.push(format!(
                     "signals of a loop {growth}, and the same in a second run at half of every step ({steps} macro-steps): \
                      it is the system's growth, or an FMU's own solver's, not the coupling's"
                 ));
             }
+        }
+    }
+}
+
+impl Verification {
+    /// The estimate of one run counts growth as the coupling's; this one does not.
+    fn replace_estimates(&self, report: &mut Report) {
+        let Some(error) = self.error else {
+            return;
+        };
+        report.coupling_error_estimate = Some(error);
+        report.estimated_verdict = Verdict::from_relative_error(error);
+        let bonds = report.bonds.iter_mut();
+        for bond in bonds.filter(|bond| bond.divergence == Divergence::Suspected) {
+            // A part is no worse than the whole.
+            let estimate = bond
+                .coupling_error_estimate
+                .map_or(error, |own| own.min(error));
+            bond.coupling_error_estimate = Some(estimate);
+            bond.estimated_verdict = Verdict::from_relative_error(estimate);
         }
     }
 }
@@ -319,6 +344,25 @@ impl Comparison {
         self.clear_looks >= CLEAR_LOOKS
     }
 
+    /// As [`Verification::error`].
+    fn error(&self, columns: &[Vec<f64>]) -> f64 {
+        // y(H) − y(H/2) is half the error of y(H), if that is of the first order, and y(2H) − y(H) all of it.
+        let part = if self.factor > 1.0 { 1.0 } else { 2.0 };
+        let of_signal = |(first, second): (&Vec<f64>, &Vec<f64>)| {
+            let differences: Vec<f64> = first.iter().zip(second).map(|(x, y)| x - y).collect();
+            let finer = if self.factor > 1.0 { first } else { second };
+            match rms(&differences) {
+                0.0 => 0.0,
+                difference => part * difference / range(finer),
+            }
+        };
+        columns
+            .iter()
+            .zip(&self.values)
+            .map(of_signal)
+            .fold(0.0, f64::max)
+    }
+
     fn verification(&self) -> Verification {
         let was_ended = self.clear_looks >= CLEAR_LOOKS;
         let rows = match was_ended {
@@ -350,6 +394,7 @@ impl Comparison {
         };
         Verification {
             decision,
+            error: is_whole.then(|| self.error(&columns)),
             is_calm: is_whole && self.values.iter().all(is_calm),
             has_grown_much: columns.iter().any(|values| has_grown_much(values)),
             steps: self.steps,
@@ -378,5 +423,108 @@ impl Observer for Comparing {
     fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
         self.comparison().take(point.time, point.steps, point.reals);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The course of sin(t) over 1000 steps of 0.01 s, in a signal at this place of three.
+    fn course(place: usize) -> Course {
+        let mut course = Course {
+            outputs: vec![place],
+            stride: 1,
+            ..Course::default()
+        };
+        (0..=1000).for_each(|step| {
+            course.push(0.01 * step as f64, step, &row(0.01 * step as f64, place))
+        });
+        course
+    }
+
+    fn row(time: f64, place: usize) -> [f64; 3] {
+        let mut row = [f64::NAN; 3];
+        row[place] = time.sin();
+        row
+    }
+
+    fn compare(first: Course, factor: f64, value: impl Fn(f64) -> f64) -> Verification {
+        let comparing = Comparing::with(first, factor);
+        let mut comparison = comparing.comparison();
+        let steps = (1000.0 / factor) as u64;
+        for step in 0..=steps {
+            let time = 0.01 * factor * step as f64;
+            comparison.take(time, step, &[0.0, value(time), 0.0]);
+            if comparison.is_clear() {
+                break;
+            }
+        }
+        drop(comparison);
+        comparing.verification()
+    }
+
+    #[test]
+    fn equal_runs_are_ordinary_whatever_their_steps() {
+        for factor in [0.5, 2.0] {
+            let found = compare(course(1), factor, f64::sin);
+            let steps = (1000.0 / factor) as u64;
+            assert_eq!((found.decision, found.steps), (Decision::Ordinary, steps));
+            assert!(found.error.unwrap() < 1e-12, "{found:?}");
+            assert!(found.is_calm && !found.has_grown_much);
+        }
+    }
+
+    #[test]
+    fn the_error_is_twice_the_difference_from_half_the_step() {
+        let found = compare(course(1), 0.5, |time| 1.01 * time.sin());
+        // The root of the mean square of a sine is 0.7 of half its range.
+        let expected = 2.0 * 0.01 * 0.5_f64.sqrt() / 2.02;
+        assert!(
+            (found.error.unwrap() / expected - 1.0).abs() < 0.05,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_coarser_run_that_differs_tells_nothing() {
+        let found = compare(course(1), 2.0, |time| (4.0 * time).exp());
+        assert_eq!(found.decision, Decision::CannotTell);
+    }
+
+    #[test]
+    fn a_clear_answer_ends_the_second_run() {
+        let found = compare(course(1), 0.5, |time| 1e-4 * time.sin());
+        assert_eq!(found.decision, Decision::Diverging);
+        assert!(found.steps < 2000 / 4, "{found:?}");
+        assert!(!found.is_calm && found.error.is_none());
+    }
+
+    #[test]
+    fn long_runs_are_thinned_and_compared_at_their_points() {
+        let mut long = Course {
+            outputs: vec![1],
+            stride: 1,
+            ..Course::default()
+        };
+        (0..=100_000_u64)
+            .for_each(|step| long.push(1e-4 * step as f64, step, &row(1e-4 * step as f64, 1)));
+        assert!(long.times.len() <= MOST_ROWS && long.times.len() > MOST_ROWS / 2);
+        assert_eq!(long.times[1], 1e-4 * long.stride as f64);
+        let found = compare(long, 0.5, f64::sin);
+        assert_eq!(found.decision, Decision::Ordinary);
+    }
+
+    #[test]
+    fn a_course_goes_to_another_process_bit_by_bit() {
+        let course = course(1);
+        assert_eq!(Course::from_bytes(&course.to_bytes()), Some(course.clone()));
+        let bytes = course.to_bytes();
+        for end in [0, 7, 8, 24, bytes.len() - 8, bytes.len() - 1] {
+            assert_eq!(Course::from_bytes(&bytes[..end]), None, "{end}");
+        }
+        let mut huge = bytes;
+        huge[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(Course::from_bytes(&huge), None);
     }
 }

@@ -465,10 +465,10 @@ impl<'a> Summary<'a> {
             Verdict::Dominating => "above 10 %",
             Verdict::Diverging => "it grows without end",
         };
-        let source = match (self.is_by_bars, verdict) {
+        let source = match (self.is_by_bars, self.verification_steps) {
             (true, _) => "by the error bars",
-            (false, Verdict::Diverging) => "as a second run shows",
-            (false, _) => "as far as one run shows",
+            (false, 0) => "as far as one run shows",
+            (false, _) => "as a second run shows",
         };
         format!("{verdict} ({meaning}, {source})")
     }
