@@ -1,5 +1,7 @@
 //! The verdict of a run on its own coupling.
 
+use super::verification::verified;
+use gyrator::report::Divergence;
 use gyrator::{ClosureUnit, Report, RunOptions, System, Verdict};
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::{Coupling, DoubleOscillator, OscillatorState, TABLE_1, Trace};
@@ -7,6 +9,11 @@ use gyrator_testkit::{Coupling, DoubleOscillator, OscillatorState, TABLE_1, Trac
 fn run(system: System) -> Report {
     let mut run = system.start(&RunOptions::default()).unwrap();
     run.run().unwrap()
+}
+
+/// The report of a run that a second one verifies, of the system with this macro-step.
+fn verified_run(step: f64, system: impl Fn(f64) -> System) -> Report {
+    verified(|factor| system(factor * step).start(&RunOptions::default()).unwrap())
 }
 
 /// The greatest error of a state, relative to its range, against symplectic Euler on the whole system: what the coupling
@@ -44,7 +51,14 @@ fn oscillators_with_a_stale_force() {
             .start(&RunOptions::default())
             .unwrap();
         let trace = Trace::of(&mut run).unwrap();
-        let report = run.run().unwrap();
+        let report = verified_run(step, |step| {
+            oscillator.system(&Coupling {
+                macro_step: step,
+                force_step: step,
+                motion_step: step,
+                ..coupling
+            })
+        });
         assert_eq!(report.verdict, report.bonds[0].verdict);
         let diverges = report.verdict == Verdict::Diverging;
         assert_eq!(report.advice.is_some(), diverges);
@@ -95,7 +109,11 @@ fn loop_of(gain: f64, steps: f64) -> Report {
 
 /// The same from another start than 1.
 fn loop_from(start: f64, gain: f64, steps: f64) -> Report {
-    let mut system = System::new(1.0);
+    verified_run(1.0, |step| loop_system(step, start, gain, steps))
+}
+
+fn loop_system(step: f64, start: f64, gain: f64, steps: f64) -> System {
+    let mut system = System::new(step);
     system.stop_time(steps);
     let follower = |factor: f64| {
         ClosureUnit::new(&[("u", 0.0)], &[("y", start)], move |call| {
@@ -108,7 +126,7 @@ fn loop_from(start: f64, gain: f64, steps: f64) -> Report {
     system.add("b", follower(1.0));
     system.connect("a.y", "b.u");
     system.connect("b.y", "a.u");
-    run(system)
+    system
 }
 
 #[test]
@@ -116,7 +134,14 @@ fn a_loop_without_bonds_that_explodes() {
     let report = loop_of(-1.5, 100.0);
     assert_eq!(report.verdict, Verdict::Diverging);
     let advice = report.advice.unwrap();
-    assert!(advice.contains("steps of 0.5 s"), "{advice}");
+    assert!(advice.contains("at half of every step, too"), "{advice}");
+    // Without a second run it is not said.
+    let alone = run(loop_system(1.0, 1.0, -1.5, 100.0));
+    assert_eq!(
+        (alone.verdict, alone.divergence),
+        (Verdict::CannotTell, Divergence::Suspected)
+    );
+    assert_eq!(alone.advice, None);
     assert_ne!(loop_of(-0.9, 100.0).verdict, Verdict::Diverging);
 }
 

@@ -51,6 +51,7 @@ use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
 use crate::table_options::InputOptions;
+use crate::verification::VerificationOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -77,6 +78,8 @@ pub(crate) struct Session<'a> {
     pub(crate) checks_senses: bool,
     /// Checks, and the options that ask for them.
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
+    /// Whether a suspicion is verified; `None` of a run without a coupling.
+    pub(crate) verification: Option<&'a VerificationOptions>,
     /// Saved states.
     pub(crate) states: Option<&'a StateOptions>,
     /// When loading began.
@@ -164,6 +167,7 @@ impl<'a> Session<'a> {
             accepts_divergence: false,
             checks_senses: true,
             checks: None,
+            verification: None,
             states: None,
             begin,
         }

@@ -94,6 +94,8 @@ pub(crate) struct Summary<'a> {
     divergence: Option<Divergence>,
     /// Macro-steps of the second run that has verified a suspicion.
     pub(crate) verification_steps: u64,
+    /// Why a suspicion is open, and what tells.
+    pub(crate) suspicion: Option<&'a str>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,
     /// Advice where it diverges.
@@ -152,9 +154,6 @@ pub(crate) struct Summary<'a> {
     /// The error bars have given the verdict.
     #[serde(skip)]
     is_by_bars: bool,
-    /// Why a suspicion is open, and what tells.
-    #[serde(skip)]
-    pub(crate) suspicion: Option<&'a str>,
 }
 
 /// Known facts of a run that has no report.

@@ -41,7 +41,8 @@ pub(crate) fn mark(word: &str) -> String {
         "running" => ("open", "…"),
         _ => ("open", "?"),
     };
-    let word = escape(&word.replace('-', " "));
+    // People read "unknown", programs the keyword.
+    let word = escape(&word.replace("cannot-tell", "unknown").replace('-', " "));
     format!("<span class=\"mark {class}\"><span aria-hidden=\"true\">{symbol}</span> {word}</span>")
 }
 

@@ -17,7 +17,7 @@ use crate::hosts;
 use crate::interrupt::Interrupt;
 use crate::recorder::{ResultFile, recorder};
 use crate::state_options::StateOptions;
-use crate::verification::Verified;
+use crate::verification::{VerificationOptions, Verified};
 
 /// What further runs have told of a run.
 #[derive(Debug, Default)]
@@ -29,7 +29,9 @@ pub(super) struct Judged {
 impl Session<'_> {
     /// Keeps what a second run would be compared with, unless there can be none.
     pub(super) fn keep_for_verification(&self, running: &mut Running) -> Result<(), RunError> {
-        let is_wanted = self.options.error_bars.wanted().is_none() && self.unverifiable().is_none();
+        let is_wanted = self.verification.is_some()
+            && self.options.error_bars.wanted().is_none()
+            && self.unverifiable().is_none();
         running.keeper = match is_wanted {
             true => Keeper::of(&running.run),
             false => None,
@@ -47,7 +49,7 @@ impl Session<'_> {
             path.as_os_str() == "-" || path == std::path::Path::new("/dev/stdin")
         };
         let input = self.input.and_then(|input| input.input_file.as_deref());
-        if options.verification.is_off() {
+        if self.verification.is_some_and(VerificationOptions::is_off) {
             Some("a run without --no-verification tells")
         } else if options.live.is_wanted() {
             Some("none is made beside a live page; a run without --live tells")
@@ -115,13 +117,12 @@ impl Session<'_> {
         if let Some(why) = self.unverifiable() {
             return Verified::open(why);
         }
-        let Some(keeper) = running.keeper.take() else {
+        let Some((keeper, options)) = running.keeper.take().zip(self.verification) else {
             return Verified::open("`--error-bars` tells");
         };
         // All rows are there, whatever happens from here on.
         running.file.iter().for_each(ResultFile::flush);
         let (advice, execution) = (divergence_advice(&running.run), &self.options.execution);
-        let options = &self.options.verification;
         options.verify(
             &keeper.take(),
             execution,

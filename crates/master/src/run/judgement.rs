@@ -57,6 +57,8 @@ pub(super) struct CouplingError {
     pub(super) estimated_verdict: Verdict,
     /// A signal of a loop has grown in a way that the coupling may have made.
     pub(super) is_suspected: bool,
+    /// The verdict depends on direct feed-through that is not known.
+    is_ambiguous: bool,
 }
 
 /// A connection of real variables, as far as its defect shows an error.
@@ -130,7 +132,8 @@ impl<'a> Judgement<'a> {
         let [least, most] = ends.map(|links: Vec<Link>| self.estimate(&links));
         let verdict = |estimate: f64| Verdict::from_relative_error(estimate.min(f64::MAX));
         let steps = self.run.timeline.steps();
-        let is_clear = verdict(least) == verdict(most) && steps >= FEWEST_OF_COURSE;
+        let is_ambiguous = verdict(least) != verdict(most);
+        let is_clear = !is_ambiguous && steps >= FEWEST_OF_COURSE;
         let is_clear =
             is_clear && (verdict(most) < Verdict::Dominating || steps >= FEWEST_OF_ERROR);
         // Within the root of three of both.
@@ -145,6 +148,7 @@ impl<'a> Judgement<'a> {
                 false => Verdict::CannotTell,
             },
             is_suspected: links.iter().any(|link| link.is_suspected),
+            is_ambiguous,
         }
     }
 
@@ -166,7 +170,7 @@ impl<'a> Judgement<'a> {
         let names: BTreeSet<&str> = names
             .map(|component| &*self.run.state.graph.components[component].name)
             .collect();
-        if names.is_empty() || self.of_run().estimated_verdict != Verdict::CannotTell {
+        if names.is_empty() || !self.of_run().is_ambiguous {
             return None;
         }
         let names: Vec<&str> = names.into_iter().collect();
@@ -228,6 +232,7 @@ impl CouplingError {
         estimate: Some(0.0),
         estimated_verdict: Verdict::Small,
         is_suspected: false,
+        is_ambiguous: false,
     };
 
     pub(super) const fn divergence(&self) -> Divergence {
@@ -243,6 +248,7 @@ impl CouplingError {
             estimate: estimates.into_iter().flatten().reduce(f64::max),
             estimated_verdict: self.estimated_verdict.max(other.estimated_verdict),
             is_suspected: self.is_suspected || other.is_suspected,
+            is_ambiguous: self.is_ambiguous || other.is_ambiguous,
         }
     }
 }
