@@ -97,11 +97,8 @@ impl Assessment {
         let is_beyond = report
             .coupling_error_estimate
             .is_some_and(|error| error > 1.0);
-        let is_open = self
-            .verdict
-            .is_none_or(|verdict| verdict == Verdict::CannotTell);
-        let diverges = self.decision == Some(Decision::Diverging) && is_open
-            || self.is_not_finite && is_beyond;
+        let diverges =
+            self.decision == Some(Decision::Diverging) || self.is_not_finite && is_beyond;
         let verdict = match diverges && is_suspected {
             true => Some(Verdict::Diverging),
             false => self.verdict,

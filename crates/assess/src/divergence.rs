@@ -171,7 +171,7 @@ pub fn decide(signals: &[[&[f64]; 2]]) -> Decision {
             .iter()
             .any(|[run, _]| explodes(&run[first_motion..compared]));
         return match found.error {
-            error if error >= ANY_ERROR && explode => Decision::Diverging,
+            _ if explode && found.is_far_apart() => Decision::Diverging,
             error if error > DOUBTFUL_ANYWAY => Decision::CannotTell,
             _ => Decision::Ordinary,
         };
@@ -192,6 +192,11 @@ struct Found {
 }
 
 impl Found {
+    /// Whether the runs differ by far more than either has of a signal.
+    fn is_far_apart(&self) -> bool {
+        self.error >= ANY_ERROR || self.over_smaller_range >= FAR_BEYOND_RANGE
+    }
+
     /// Over so many rows.
     fn over(signals: &[[&[f64]; 2]], rows: usize) -> Self {
         let between = |[run, half]: &[&[f64]; 2]| Difference::between(&run[..rows], &half[..rows]);
@@ -317,6 +322,8 @@ mod tests {
         let run: Vec<f64> = (0..6).map(|row| (-30.0_f64).powi(row) - 1.0).collect();
         let half: Vec<f64> = (0..6).map(|row| (f64::from(row)).cos()).collect();
         assert_eq!(decide(&[[&run, &half]]), Decision::Diverging);
+        let faster: Vec<f64> = run.iter().map(|value| value * value * value).collect();
+        assert_eq!(decide(&[[&run, &faster]]), Decision::Diverging);
         let jump = [0.0, 1e-9, 0.0, 1e-9, 0.0, 1.0];
         assert_eq!(
             decide(&[[&jump, &[0.0, 1e-9, 0.0, 1e-9, 0.0, 1e-9]]]),

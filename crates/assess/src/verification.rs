@@ -198,8 +198,8 @@ impl Verification {
                 self.replace_estimates(report);
                 report.settle(Divergence::None);
                 report.notes.push(format!(
-                    "signals of a loop {growth}, and the same in a second run at half of every step ({steps} macro-steps): \
-                     it is the system's growth, or an FMU's own solver's, not the coupling's"
+                    "signals of a loop {growth}, by the system or an FMU's own solver and not by the coupling: a second run at half \
+                     of every step ({steps} macro-steps) has the same"
                 ));
             }
         }

@@ -17,6 +17,7 @@ start_values = { road_step = 0.0, second_road_step = 0.1, second_road_time = 1.0
 name = "suspension"
 effort = { from = "chassis.F", to = "wheel.F" }
 flow = { from = "wheel.v_w", to = "chassis.v_w" }
+sense = -1
 "#;
 
 /// Case 3 of Rodríguez et al. 2022, table 1: the stale force makes 1.9 MJ of 10 kJ.
@@ -79,7 +80,7 @@ fn a_late_step_is_cleared() {
             assert_eq!(bench.read("out.csv"), bench.read("plain.csv"), "{more:?}");
         }
     }
-    let control = ["run", "late.toml", "--step-control=bounded-difference"];
+    let control = ["run", "late.toml", "--step-control=richardson"];
     let (code, verdict, divergence, steps) = found(&bench, &control);
     assert_eq!((code, &*divergence), (Some(0), "none"), "{verdict}");
     assert!(steps > 0);
@@ -135,7 +136,7 @@ fn a_suspicion_that_stays_open_is_said() {
     assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     let outcome = bench.run(run.into_iter().chain(["--check=checks.toml"]));
     assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("may diverge"), "{}", outcome.stderr);
+    assert!(outcome.stdout.contains("may diverge"), "{}", outcome.stdout);
     for (more, reason) in [
         ("--output-file=-", "with --output-file FILE tells"),
         ("--record-calls=calls", "without --record-calls tells"),
@@ -146,7 +147,6 @@ fn a_suspicion_that_stays_open_is_said() {
             "explodes.toml",
             EXPLODES[0],
             EXPLODES[1],
-            "--stop-time=2",
             "--summary=summary.json",
         ];
         let outcome = bench.run(always.into_iter().chain([more]));
@@ -164,7 +164,7 @@ fn the_second_run_never_costs_the_first_one() {
     let bench = bench();
     for fault in ["segfault", "error", "exit_0", "sleep"] {
         let values = format!(
-            "fault_time = 1e-3, sleep_time = 1e6, fault = \"{fault}\", function = \"short_step\""
+            "fault_time = 1e-3, sleep_time = 3600.0, fault = \"{fault}\", function = \"short_step\""
         );
         bench.write("bad.toml", &with_faulty(LATE, &values));
         let run = ["run", "bad.toml", "-o", "out.csv", "--verification-limit=1"];
@@ -220,13 +220,13 @@ fn studies_verify_if_asked() {
     let study = |verification: bool| {
         let text = format!(
             "system = \"explodes.toml\"\nverification = {verification}\naccept_divergence = true\n\
-             [[vary]]\n\"components.left.start_values.k_c\" = [100.0, 1000.0]\n\
-             \"components.right.start_values.k\" = 100.0\n"
+             [[vary]]\ngrid = {{ \"left.k_c\" = [100.0, 1000.0], \"right.k\" = 100.0 }}\n"
         );
         bench.write("study.toml", &text);
-        let outcome = bench.run(["study", "study.toml", "-o", "table.csv", "--restart"]);
+        let table = format!("{verification}.csv");
+        let outcome = bench.run(["study", "study.toml", "-o", &table]);
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-        let table = bench.read("table.csv");
+        let table = bench.read(&table);
         let has = |word: &str| {
             table
                 .lines()
