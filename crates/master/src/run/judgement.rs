@@ -39,6 +39,9 @@ const FEWEST_STEPS: u64 = 64;
 /// A looped signal whose range has grown so much since the [early](EARLY) part may grow by the coupling. Of 150 random systems with
 /// the default words it holds for 22, and for all that explode; a threefold range in any window of a run would hold for 113.
 const SUSPICIOUS: f64 = 2.0;
+/// Growth that shows a signal of no loop to explode, unless it is one late jump, which adds a work of 1: choices.
+const SIGNAL_GROWTH: f64 = 1e3;
+const JUMPS: f64 = 1.5;
 /// Fewest steps that show an error to dominate. A choice: those that the decision by a second run asks for.
 const FEWEST_OF_ERROR: u64 = 16;
 /// Fewest steps that show anything: an error has no course in fewer. A choice.
@@ -108,7 +111,9 @@ impl<'a> Judgement<'a> {
             pairs.entry(pair).or_default().push(*link);
         }
         let pairs = pairs.values().map(|links| self.of_links(links));
-        pairs.fold(CouplingError::NONE, CouplingError::or_worse)
+        pairs
+            .reduce(CouplingError::or_worse)
+            .unwrap_or(CouplingError::NONE)
     }
 
     /// The error at the bond with this index.
@@ -159,7 +164,9 @@ impl<'a> Judgement<'a> {
         }
         self.by_energies(links).unwrap_or_else(|| {
             let direct = links.iter().map(|link| link.lag[0] * link.direct);
-            direct.fold(returning(links.iter()), f64::max)
+            let explode = links.iter().any(Link::explodes);
+            let least = if explode { Verdict::VISIBLE } else { 0.0 };
+            direct.fold(returning(links.iter()).max(least), f64::max)
         })
     }
 
@@ -217,6 +224,11 @@ impl<'a> Judgement<'a> {
 }
 
 impl Link {
+    /// Whether the signal of no loop explodes, which its receiver sees late.
+    fn explodes(&self) -> bool {
+        self.growth > SIGNAL_GROWTH && self.work > JUMPS && !self.is_in_loop
+    }
+
     /// With its least delay, or its greatest one.
     fn delayed(&self, end: usize) -> Self {
         Self {
