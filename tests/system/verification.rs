@@ -7,13 +7,10 @@ use gyrator_assess::{Comparing, Keeper};
 /// The report of the run that `start` gives for the factor 1 of all steps, verified by that for ½ if it is suspected.
 pub(super) fn verified(start: impl Fn(f64) -> Run) -> Report {
     let mut run = start(1.0);
-    let keeper = Keeper::of(&run);
-    if let Some(keeper) = &keeper {
-        run.observe(keeper.clone()).unwrap();
-    }
+    let kept = Keeper::observe(&mut run).unwrap();
     let mut report = run.run().unwrap();
-    if let Some(keeper) = keeper.filter(|_| report.divergence == Divergence::Suspected) {
-        let comparing = Comparing::with(keeper.take(), 0.5);
+    if let Some(kept) = kept.filter(|_| report.divergence == Divergence::Suspected) {
+        let comparing = Comparing::with(kept.take(), 0.5);
         let mut second = start(0.5);
         second.observe(comparing.clone()).unwrap();
         // One that ends in a value that is not finite tells, too.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::observer::{ObserverError, OutputPoint, StopRequest, View};
 use gyrator::report::{Divergence, Report, Verdict};
-use gyrator::{Observer, Run};
+use gyrator::{Observer, Run, RunError};
 use serde::{Deserialize, Serialize};
 
 use crate::divergence::{Decision, Difference, decide, grows_after_a_third, has_grown_much};
@@ -39,14 +39,15 @@ pub struct Course {
 
 impl Course {
     fn push(&mut self, time: f64, steps: u64, reals: &[f64]) {
-        if !steps.is_multiple_of(self.stride) {
+        // It is a power of two.
+        if steps & (self.stride - 1) != 0 {
             return;
         }
         let width = self.outputs.len();
         let most = (MOST_VALUES / width.max(1)).clamp(FEWEST_ROWS, MOST_ROWS);
         if self.times.len() >= most {
             *self = self.every_second();
-            if !steps.is_multiple_of(self.stride) {
+            if steps & (self.stride - 1) != 0 {
                 return;
             }
         }
@@ -113,31 +114,46 @@ impl Course {
     }
 }
 
-/// Keeps the [course](Course) of a run that may become suspicious: an observer.
-#[derive(Debug, Clone)]
-pub struct Keeper(Arc<Mutex<Course>>);
+/// Keeps the [course](Course) of a run that may become suspicious: an observer, which hands it over at the end of the run.
+#[derive(Debug)]
+pub struct Keeper {
+    course: Course,
+    kept: Kept,
+}
+
+/// Where a [`Keeper`] leaves the course.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(Arc<Mutex<Course>>);
+
+impl Kept {
+    /// The course of a run that has ended.
+    #[must_use]
+    pub fn take(&self) -> Course {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Keeper {
-    /// For a run; `None` if it has no loop, and can never be suspicious.
-    #[must_use]
-    pub fn of(run: &Run) -> Option<Self> {
+    /// Adds one to a run; `None` if it has no loop, and can never be suspicious.
+    ///
+    /// # Errors
+    /// If the run cannot take an observer.
+    pub fn observe(run: &mut Run) -> Result<Option<Kept>, RunError> {
         let outputs = gyrator::run::looped_outputs(run);
+        if outputs.is_empty() {
+            return Ok(None);
+        }
         let course = Course {
             outputs,
             stride: 1,
             ..Course::default()
         };
-        (!course.outputs.is_empty()).then(|| Self(Arc::new(Mutex::new(course))))
-    }
-
-    fn course(&self) -> MutexGuard<'_, Course> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was kept.
-    #[must_use]
-    pub fn take(&self) -> Course {
-        std::mem::take(&mut *self.course())
+        let kept = Kept::default();
+        run.observe(Self {
+            course,
+            kept: kept.clone(),
+        })?;
+        Ok(Some(kept))
     }
 }
 
@@ -147,7 +163,7 @@ impl Observer for Keeper {
     }
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.course().push(view.time, view.steps, view.reals);
+        self.course.push(view.time, view.steps, view.reals);
         Ok(ControlFlow::Continue(()))
     }
 
@@ -156,7 +172,13 @@ impl Observer for Keeper {
     }
 
     fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        self.course().push(point.time, point.steps, point.reals);
+        self.course.push(point.time, point.steps, point.reals);
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
+        let mut kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = std::mem::take(&mut self.course);
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ use gyrator::record::Selection;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
-use gyrator_assess::{Checks, Judging, Keeper};
+use gyrator_assess::{Checks, Judging, Kept};
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
@@ -100,7 +100,7 @@ struct Running {
     /// Records the signals whose errors are estimated.
     assessing: Option<Recorder>,
     /// Keeps what a second run is compared with.
-    keeper: Option<Keeper>,
+    kept: Option<Kept>,
     /// Draws a picture.
     drawing: Option<Drawing>,
     /// Judges the checks.
@@ -356,7 +356,7 @@ impl Session<'_> {
             renamed: recorder.as_ref().and_then(named_in_full),
             recorder,
             assessing: None,
-            keeper: None,
+            kept: None,
             drawing: None,
             judging,
             saving,

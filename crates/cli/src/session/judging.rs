@@ -32,14 +32,10 @@ impl Session<'_> {
         let is_wanted = self.verification.is_some()
             && self.options.error_bars.wanted().is_none()
             && self.unverifiable().is_none();
-        running.keeper = match is_wanted {
-            true => Keeper::of(&running.run),
-            false => None,
-        };
-        match &running.keeper {
-            Some(keeper) => running.run.observe(keeper.clone()),
-            None => Ok(()),
+        if is_wanted {
+            running.kept = Keeper::observe(&mut running.run)?;
         }
+        Ok(())
     }
 
     /// Why there can be no second run, and what tells in its place.
@@ -117,14 +113,14 @@ impl Session<'_> {
         if let Some(why) = self.unverifiable() {
             return Verified::open(why);
         }
-        let Some((keeper, options)) = running.keeper.take().zip(self.verification) else {
+        let Some((kept, options)) = running.kept.take().zip(self.verification) else {
             return Verified::open("`--error-bars` tells");
         };
         // All rows are there, whatever happens from here on.
         running.file.iter().for_each(ResultFile::flush);
         let (advice, execution) = (divergence_advice(&running.run), &self.options.execution);
         options.verify(
-            &keeper.take(),
+            &kept.take(),
             execution,
             &interrupt.requested(),
             report,
