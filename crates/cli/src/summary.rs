@@ -454,7 +454,7 @@ impl<'a> Summary<'a> {
     /// A verdict with its meaning, for people.
     fn meaning(&self, verdict: Verdict) -> String {
         if let Some(suspicion) = self.suspicion {
-            return format!("{verdict} (signals of a loop have grown: {suspicion})");
+            return format!("{verdict} (signals of a loop have grown; {suspicion})");
         }
         let meaning = match verdict {
             Verdict::Small => "below 1 %",

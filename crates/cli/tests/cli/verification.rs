@@ -132,15 +132,15 @@ fn a_suspicion_that_stays_open_is_said() {
     ];
     let outcome = bench.run(run);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let line = "coupling error: unknown (signals of a loop have grown: a run without --no-verification tells)";
+    let line = "coupling error: unknown (signals of a loop have grown; a run without --no-verification tells why)";
     assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
     let outcome = bench.run(run.into_iter().chain(["--check=checks.toml"]));
     assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
     assert!(outcome.stdout.contains("may diverge"), "{}", outcome.stdout);
     for (more, reason) in [
-        ("--output-file=-", "with --output-file FILE tells"),
-        ("--record-calls=calls", "without --record-calls tells"),
-        ("--real-time=1000", "without --real-time tells"),
+        ("--output-file=-", "with --output-file FILE tells why"),
+        ("--record-calls=calls", "without --record-calls tells why"),
+        ("--real-time=1000", "without --real-time tells why"),
     ] {
         let always = [
             "run",

@@ -75,7 +75,7 @@ pub(super) fn verdict(summary: &Value) -> String {
         "dominating" => "the coupling changes a signal by more than 10 % of its range",
         "diverging" => "the error of the coupling grows without end",
         "cannot-tell" if text(summary, "divergence") == "suspected" => {
-            "signals of a loop have grown, perhaps by the coupling"
+            "it may grow by the coupling"
         }
         "cannot-tell" if by_bars => "the runs at other macro-steps do not show it",
         "cannot-tell" => "the run holds too little to judge it",
@@ -89,7 +89,9 @@ pub(super) fn verdict(summary: &Value) -> String {
     html.push_str(&source(summary, by_bars));
     let suspicion = text(summary, "suspicion");
     if !suspicion.is_empty() {
-        html.push_str(&paragraph(&format!("No further run tells: {suspicion}.")));
+        html.push_str(&paragraph(&format!(
+            "Signals of a loop have grown; {suspicion}."
+        )));
     }
     let advice = text(summary, "advice");
     if !advice.is_empty() {
