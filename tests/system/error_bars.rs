@@ -1,6 +1,6 @@
 //! The error bars of companion runs, against the true error on random systems.
 
-use gyrator::Verdict;
+use gyrator::{Run, Verdict};
 use gyrator_assess::{ErrorBar, Levels, Results, error_bars};
 use gyrator_record::{Series, Table, Values};
 use gyrator_testkit::RandomSystem;
@@ -8,8 +8,12 @@ use rayon::prelude::*;
 
 /// The result of a run at `factor` times the macro-step, with the rows at macro-steps of the run itself.
 pub(super) fn result(system: &RandomSystem, names: &[String], factor: f64) -> Table {
-    let mut run = system.start(factor);
     let every = (1.0 / factor).max(1.0) as u64;
+    rows(&mut system.start(factor), names, every)
+}
+
+/// The rows of a run from here to its end, of all outputs and every so many macro-steps.
+pub(super) fn rows(run: &mut Run, names: &[String], every: u64) -> Table {
     let mut time = Vec::new();
     let mut columns = vec![Vec::new(); names.len()];
     loop {

@@ -60,4 +60,5 @@ mod systems_in_code;
 mod threads;
 mod verdicts;
 mod verification;
+mod verified_verdicts;
 mod wrappers;

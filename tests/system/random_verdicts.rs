@@ -53,7 +53,7 @@ impl Truth {
     }
 
     /// Whether a verdict is right, or right with the truth multiplied or divided by up to `factor`.
-    fn is_right(&self, found: Verdict, factor: f64) -> bool {
+    pub(super) fn is_right(&self, found: Verdict, factor: f64) -> bool {
         let part = |index: i32| factor.powf(f64::from(index) / 8.0);
         (-8..=8).any(|index| self.verdict(part(index)) == found)
     }

@@ -24,7 +24,7 @@ pub use double_oscillator::{Coupling, DoubleOscillator, Metrics, OscillatorState
 pub use extrapolations::{extrapolations_of_any_step, needs_substeps};
 pub use fmu_fixture::fmu;
 pub use model_unit::ModelUnit;
-pub use random_system::{Abilities, RandomSystem};
+pub use random_system::{Abilities, ElementKind, RandomSystem, Reach};
 pub use sharing_fmu::sharing_fmu;
 pub use spy::{GivenInputs, Spied, Spy};
 pub use step_outputs::StepOutputs;

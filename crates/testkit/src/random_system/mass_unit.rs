@@ -6,7 +6,7 @@ use gyrator::unit::{
     UnitResult, Variable, own_state,
 };
 
-use super::{INNER_STEP, Node, runge_kutta};
+use super::{Node, inner_steps, runge_kutta};
 
 /// State, inputs and cached outputs.
 type Saved = ([f64; 2], Vec<[f64; 4]>, Option<[f64; 3]>);
@@ -16,6 +16,8 @@ type Saved = ([f64; 2], Vec<[f64; 4]>, Option<[f64; 3]>);
 pub(super) struct MassUnit {
     description: UnitDescription,
     node: Node,
+    /// Longest inner step, s.
+    inner_step: f64,
     state: [f64; 2],
     /// Values and derivatives.
     inputs: Vec<[f64; 4]>,
@@ -24,7 +26,7 @@ pub(super) struct MassUnit {
 }
 
 impl MassUnit {
-    pub(super) fn new(node: Node, children: Vec<usize>) -> Self {
+    pub(super) fn new(node: Node, children: Vec<usize>, inner_step: f64) -> Self {
         let mut inputs = Vec::new();
         if node.parent.is_some() {
             inputs.extend(["x_parent".to_owned(), "v_parent".to_owned()]);
@@ -56,6 +58,7 @@ impl MassUnit {
             state: node.start,
             inputs: vec![[0.0; 4]; inputs.len()],
             cached: None,
+            inner_step,
             node,
         }
     }
@@ -131,7 +134,7 @@ impl Unit for MassUnit {
     }
 
     fn step(&mut self, time: f64, step: f64) -> UnitResult<StepOutcome> {
-        let inner = (step / INNER_STEP).ceil();
+        let inner = inner_steps(step, self.inner_step);
         let inner_step = step / inner;
         for part in 0..inner as usize {
             let since = part as f64 * inner_step;
@@ -159,8 +162,19 @@ impl Unit for MassUnit {
         let (parent, _) = self.inputs_after(0.0);
         let spring = self.node.coupling;
         let stretch = self.state[0] - parent[0];
-        let by_position = -(spring.k + 3.0 * spring.k3 * stretch * stretch);
-        let of = |known: &Handle| if *known == 0 { by_position } else { -spring.c };
+        let rate = self.state[1] - parent[1];
+        let elements = self.node.between.iter();
+        let elements = elements.map(|element| element.derivatives(stretch, rate));
+        let [by_stretch, by_rate] = elements.fold([0.0; 2], |[x, v], [dx, dv]| [x + dx, v + dv]);
+        let by_position = -(spring.k + 3.0 * spring.k3 * stretch * stretch + by_stretch);
+        let by_velocity = -(spring.c + by_rate);
+        let of = |known: &Handle| {
+            if *known == 0 {
+                by_position
+            } else {
+                by_velocity
+            }
+        };
         values[0] = knowns
             .iter()
             .zip(seed)

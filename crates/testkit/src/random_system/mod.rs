@@ -1,11 +1,14 @@
 //! Seeded random systems of coupled masses, with their solution without a coupling error.
 
+mod elements;
 mod mass_unit;
 
 use gyrator::random::SplitMix64;
 use gyrator::{Run, RunOptions, System, Word};
 
 use crate::step_outputs::StepOutputs;
+use elements::Element;
+pub use elements::{ElementKind, Reach};
 use mass_unit::MassUnit;
 
 /// Longest inner step, s. The fastest oscillation that is drawn has some 200 rad/s, and a Runge-Kutta step of
@@ -23,9 +26,9 @@ pub struct RandomSystem {
     pub step_size: f64,
     /// Number of macro-steps.
     pub steps: usize,
-    /// Exchange of the forces: `stale`, `compensated` or `fresh`.
+    /// Exchange of the forces: `stale`, `compensated`, `fresh` or `auto`.
     pub exchange: &'static str,
-    /// Extrapolation of the inputs: `hold` or `linear`.
+    /// Extrapolation of the inputs: `hold`, `linear` or `auto`.
     pub extrapolation: &'static str,
     /// Whether force and velocity are a bond.
     pub has_bonds: bool,
@@ -37,6 +40,11 @@ pub struct RandomSystem {
     pub is_untuned: bool,
     /// Whether units compute outputs in steps only, so that no probe shows their direct feed-through.
     pub hides_feedthrough: bool,
+    /// Method of the coupling.
+    pub method: &'static str,
+    /// Longest inner step of units and truth, s.
+    inner_step: f64,
+    kinds: Vec<ElementKind>,
     nodes: Vec<Node>,
 }
 
@@ -77,6 +85,9 @@ struct Node {
     /// Amplitude, N, and angular frequency, rad/s.
     drive: (f64, f64),
     start: [f64; 2],
+    /// Between the mass and the wall, and between the mass and its parent.
+    own: Vec<Element>,
+    between: Vec<Element>,
 }
 
 /// f = k·x + k₃·x³ + c·v.
@@ -96,7 +107,11 @@ impl Spring {
 impl Node {
     fn coupling_force(&self, [x, v]: [f64; 2], [x_parent, v_parent]: [f64; 2]) -> f64 {
         match self.parent {
-            Some(_) => self.coupling.force(x - x_parent, v - v_parent),
+            Some(_) => {
+                let (x, v) = (x - x_parent, v - v_parent);
+                let elements = self.between.iter().map(|element| element.force(0.0, x, v));
+                self.coupling.force(x, v) + elements.sum::<f64>()
+            }
             None => 0.0,
         }
     }
@@ -106,7 +121,9 @@ impl Node {
         let [x, v] = state;
         let drive = self.drive.0 * (self.drive.1 * time).sin();
         let friction = self.friction * (v / 0.1).tanh();
-        let own = self.wall.force(x, v) + self.coupling_force(state, parent);
+        let elements = self.own.iter().map(|element| element.force(time, x, v));
+        let own =
+            self.wall.force(x, v) + self.coupling_force(state, parent) + elements.sum::<f64>();
         [v, (drive - friction - own + children) / self.mass]
     }
 }
@@ -173,6 +190,8 @@ impl RandomSystem {
                     false => (0.0, 0.0),
                 },
                 start: [0.0, 20.0 * draw.0.next_unit() - 10.0],
+                own: Vec::new(),
+                between: Vec::new(),
             }
         });
         let nodes = nodes.collect();
@@ -186,6 +205,9 @@ impl RandomSystem {
             correction: None,
             is_untuned: false,
             hides_feedthrough: false,
+            method: "jacobi",
+            inner_step: INNER_STEP,
+            kinds: Vec::new(),
             nodes,
         }
     }
@@ -242,11 +264,11 @@ impl RandomSystem {
         let mut system = System::new(step);
         system.stop_time(self.step_size * self.steps as f64);
         if !self.is_untuned {
-            system.method("jacobi");
+            system.method(self.method);
         }
         for (index, node) in self.nodes.iter().enumerate() {
             let name = format!("n{index}");
-            let unit = MassUnit::new(node.clone(), self.children(index));
+            let unit = MassUnit::new(node.clone(), self.children(index), self.inner_step);
             let settings = match self.hides_feedthrough {
                 true => system.add(&name, StepOutputs::new(unit).without_saved_states()),
                 false => system.add(&name, unit),
@@ -310,7 +332,7 @@ impl RandomSystem {
     /// method of order four. By outputs, in the order of [`outputs`](Self::outputs).
     #[must_use]
     pub fn truth(&self) -> Vec<Vec<f64>> {
-        let inner = (self.step_size / INNER_STEP).ceil();
+        let inner = inner_steps(self.step_size, self.inner_step);
         let inner_step = self.step_size / inner;
         let mut states: Vec<[f64; 2]> = self.nodes.iter().map(|node| node.start).collect();
         let names = self.outputs();
@@ -350,14 +372,24 @@ impl RandomSystem {
     }
 
     fn slopes(&self, time: f64, states: &[[f64; 2]]) -> Vec<[f64; 2]> {
+        let mut children = vec![0.0; self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            if let Some(parent) = node.parent {
+                children[parent] += self.force(states, index);
+            }
+        }
         let slope = |(index, node): (usize, &Node)| {
-            let children = self.children(index).into_iter();
-            let children = children.map(|child| self.force(states, child)).sum();
             let parent = self.parent_state(states, index);
-            node.slope(time, states[index], parent, children)
+            node.slope(time, states[index], parent, children[index])
         };
         self.nodes.iter().enumerate().map(slope).collect()
     }
+}
+
+/// The number of inner steps in a step.
+fn inner_steps(step: f64, longest: f64) -> f64 {
+    // Rounding makes no further one.
+    (step / longest - 1e-9).ceil()
 }
 
 /// A step of the classical Runge-Kutta method (Kutta 1901).
