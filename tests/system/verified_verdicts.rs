@@ -78,8 +78,7 @@ fn judge(seed: u64, reach: Reach) -> Judged {
     let system = RandomSystem::with_drawn_elements(seed, reach);
     let names = system.outputs();
     let mut first = system.start(1.0);
-    let keeper = Keeper::of(&first).unwrap();
-    first.observe(keeper.clone()).unwrap();
+    let kept = Keeper::observe(&mut first).unwrap().unwrap();
     let run = rows(&mut first, &names, 1);
     let report = first.report();
     let of_run = columns(&run);
@@ -87,7 +86,7 @@ fn judge(seed: u64, reach: Reach) -> Judged {
     let mut verified = report.clone();
     let is_suspected = report.divergence == Divergence::Suspected;
     let decision = (is_suspected && is_finite).then(|| {
-        let comparing = Comparing::with(keeper.take(), 0.5);
+        let comparing = Comparing::with(kept.take(), 0.5);
         let mut second = system.start(0.5);
         second.observe(comparing.clone()).unwrap();
         second.run().unwrap();
