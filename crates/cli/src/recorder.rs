@@ -245,16 +245,21 @@ pub(crate) fn recorder(
     Ok(recorder)
 }
 
-/// A note on columns that keep the name of their component.
-pub(crate) fn named_in_full(recorder: &Recorder) -> Option<String> {
-    let what = match recorder.named_in_full() {
+/// A note on columns of variables that have a longer name than usual.
+pub(crate) fn renamed(recorder: &Recorder) -> Option<String> {
+    let names = recorder.renamed();
+    let what = match names {
         [] => return None,
         [only] => format!("the column `{only}` is"),
         [first, second] => format!("the columns `{first}` and `{second}` are"),
         [first, rest @ ..] => format!("the columns `{first}` and {} more are", rest.len()),
     };
+    let how = match names.iter().any(|name| name.starts_with("variable.")) {
+        true => "`variable.` in front",
+        false => "the name of the component",
+    };
     Some(format!(
-        "{what} recorded with the name of the component: the bare name is that of a column of gyrator, such as `time`"
+        "{what} recorded with {how}: the bare name is that of another column, such as `time`, an error bar or a value of a bond"
     ))
 }
 

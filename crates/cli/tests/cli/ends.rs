@@ -340,6 +340,33 @@ fn r79_an_address_space_that_is_used_up_is_no_error_of_the_program() {
     assert!(refused > 0, "no limit was met");
 }
 
+/// A table for which there is no memory is refused before its cells are read, which would abort the process.
+#[test]
+fn r79_a_table_that_the_address_space_does_not_hold_is_an_error() {
+    let bench = Bench::new();
+    let rows = (0..500_000).map(|row| format!("{row},{row}.5,1,0\n"));
+    let table = "time,real_in,integer_in,boolean_in\n".to_owned() + &rows.collect::<String>();
+    bench.write("in.csv", &table);
+    let simulate = "simulate fmus/AllTypes.fmu -e 1 --step-size 0.5 --input-file in.csv -q";
+    let mut refused = 0;
+    for mib in [112, 128, 144, 160, 224, 4096] {
+        for way in ["", "--no-supervisor", "--isolate"] {
+            let script = format!("ulimit -v {}; \"$0\" {simulate} {way}", mib << 10);
+            let output = Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
+                .current_dir(bench.path(""))
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let code = output.status.code();
+            assert!(code.is_some_and(|code| code < 100), "{mib} {way}: {stderr}");
+            assert_eq!(code == Some(0), stderr.is_empty(), "{mib} {way}: {stderr}");
+            refused += u32::from(stderr.contains("there is no memory for its rows"));
+        }
+    }
+    assert!(refused > 0, "no limit was met");
+}
+
 /// A copy of the process, in a session of its own, holds what the process has unpacked.
 #[test]
 fn r58_a_copy_that_outlives_a_crash_leaves_no_directory() {
