@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use gyrator::graph::{Graph, GraphVariable};
-use gyrator::unit::{Causality, VariableType};
-use gyrator::{Run, RunError, System, Value};
+use gyrator::unit::{Causality, VariableType, names_of_items, numbered_items};
+use gyrator::{Recorder, Run, RunError, System, Value};
 use gyrator_record::{
-    Interpolation, Series, Table, Values, is_heading, place_of_cell, read_table_with,
+    Interpolation, Series, Table, Values, is_heading, number_of_cell, place_of_cell,
+    read_table_with,
 };
 use gyrator_system::{OuterSignal, did_you_mean};
 
@@ -89,6 +91,7 @@ impl<'a> InputTable<'a> {
             .map(|variable| (shown(&variable), variable))
             .collect();
         let mut inputs = Vec::new();
+        let mut fed: BTreeMap<String, String> = BTreeMap::new();
         let is_held = |series: &Series| {
             let unit = series.unit.as_deref();
             let mut held = options.hold.iter();
@@ -98,7 +101,9 @@ impl<'a> InputTable<'a> {
             .series
             .into_iter()
             .map(|series| (is_held(&series), series));
-        for (is_held, mut series) in of_components(columns, graph) {
+        let columns = of_components(columns, graph);
+        let columns = columns.map_err(|(misfit, column)| misfit.failure((path, options), &column));
+        for (is_held, column, mut series) in columns? {
             let exact = known.get(&series.name);
             // An index in brackets may look like a unit.
             let by_heading = || {
@@ -115,10 +120,15 @@ impl<'a> InputTable<'a> {
             if exact.is_none() {
                 series.unit = None;
             }
-            let name = series.name.clone();
             let mut input = Input::new(variable, series)
-                .map_err(|misfit| misfit.failure((path, options), &name))?;
+                .map_err(|misfit| misfit.failure((path, options), &column))?;
             input.is_continuous &= !is_held;
+            let name = shown(variable);
+            if let Some(other) = fed.insert(name.clone(), column.clone()) {
+                let reason =
+                    format!("column {other} feeds the input `{name}`, too; leave one of them out");
+                return Err(Misfit::column(reason).failure((path, options), &column));
+            }
             inputs.push(input);
         }
         let time = table.time;
@@ -142,6 +152,22 @@ impl InputFile {
         }
     }
 
+    /// A recorder that knows the values of a file, if there is one.
+    pub(crate) fn recorded(file: Option<&Arc<Self>>, recorder: Recorder) -> Recorder {
+        let Some(file) = file.map(Arc::clone) else {
+            return recorder;
+        };
+        let inputs = file.inputs.iter().enumerate();
+        let name = |(place, input): (usize, &Input)| {
+            (format!("{}.{}", input.component, input.variable), place)
+        };
+        let places: BTreeMap<String, usize> = inputs.map(name).collect();
+        recorder.inputs(move |name, time| {
+            let input = &file.inputs[*places.get(name)?];
+            Some(input.value(&file.time, time))
+        })
+    }
+
     /// Sets the inputs for the step from the present time on.
     pub(crate) fn feed(&self, run: &mut Run) -> Result<(), RunError> {
         let time = run.time();
@@ -159,21 +185,41 @@ fn outer_inputs(graph: &Graph) -> impl Iterator<Item = &OuterSignal> {
     signals.filter(|signal| signal.is_input)
 }
 
-/// Columns of the inputs of the system itself as columns of the inputs of components that they lead to; each with whether it is held.
+/// A column that feeds an input of a component: whether it is held, and its name in the file.
+type Feeding = (bool, String, Series);
+
+/// Columns of the inputs of the system itself as columns of the inputs of components that they lead to.
+///
+/// # Errors
+/// A column in another unit than the input has, with its name.
 fn of_components(
     columns: impl Iterator<Item = (bool, Series)>,
     graph: &Graph,
-) -> Vec<(bool, Series)> {
+) -> Result<Vec<Feeding>, (Misfit, String)> {
     let mut found = Vec::new();
     for (is_held, column) in columns {
         let unit = column.unit.as_deref();
-        let mut outer = outer_inputs(graph);
-        let Some(signal) = outer.find(|one| is_heading(&one.name.value, &column.name, unit)) else {
-            found.push((is_held, column));
+        let mut exact = outer_inputs(graph).filter(|one| one.name.value == column.name);
+        // An index in brackets may look like a unit.
+        let is_heading = |one: &&OuterSignal| is_heading(&one.name.value, &column.name, unit);
+        let by_name = exact.next();
+        let signal = by_name.or_else(|| outer_inputs(graph).find(is_heading));
+        let Some(signal) = signal else {
+            found.push((is_held, column.name.clone(), column));
             continue;
         };
-        found.extend(signal.ends.iter().map(|end| {
+        if by_name.is_some() {
+            let checked = check_unit(unit, signal.unit.as_deref());
+            checked.map_err(|misfit| (misfit, column.name.clone()))?;
+        }
+        for end in &signal.ends {
             let mut values = column.values.clone();
+            if let Values::Text(texts) = &values
+                && (end.factor, end.offset) != (1.0, 0.0)
+            {
+                let numbers = numbers(texts, &[]);
+                values = numbers.map_err(|misfit| (misfit, column.name.clone()))?;
+            }
             if let Values::Numbers(numbers) = &mut values {
                 numbers
                     .iter_mut()
@@ -184,10 +230,20 @@ fn of_components(
                 unit: None,
                 values,
             };
-            (is_held, series)
-        }));
+            found.push((is_held, column.name.clone(), series));
+        }
     }
-    found
+    Ok(found)
+}
+
+/// Compares the unit of a column with that of the input.
+fn check_unit(given: Option<&str>, wanted: Option<&str>) -> Result<(), Misfit> {
+    match (given, wanted) {
+        (Some(given), Some(wanted)) if !is_same_unit(given, wanted) => Err(Misfit::column(
+            format!("the values are in {given}, the input is in {wanted}; write them in {wanted}"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn invalid(text: String) -> Failure {
@@ -248,35 +304,32 @@ impl Input {
         let described = variable.described;
         let kind = described.kind.carrier();
         let wanted = described.unit.as_ref().map(|unit| unit.name.as_str());
-        if let (Some(given), Some(wanted)) = (&series.unit, wanted)
-            && !is_same_unit(given, wanted)
-        {
-            return Err(Misfit::column(format!(
-                "the values are in {given}, the input is in {wanted}; write them in {wanted}"
-            )));
-        }
+        check_unit(series.unit.as_deref(), wanted)?;
         let values = match series.values {
-            Values::Text(texts) if described.kind == VariableType::Enumeration => {
-                items(&described.items, &texts)?
+            Values::Text(texts) if kind != VariableType::String => {
+                numbers(&texts, &described.items)?
             }
             values => values,
         };
-        match (&values, kind) {
-            (Values::Text(_), VariableType::String) => {}
-            (Values::Text(_), _) => {
-                return Err(Misfit::column("the input is a number, the column is text"));
-            }
-            (Values::Numbers(_), VariableType::String) => {
-                let reason = "the input is text: quote every cell of the column";
+        if let Values::Numbers(numbers) = &values {
+            if kind == VariableType::String {
+                let reason = "the input is text: quote every cell of the column, and no time";
                 return Err(Misfit::column(reason));
             }
-            (Values::Numbers(numbers), _) => {
-                if let Some(row) = numbers.iter().position(|number| !fits(kind, *number)) {
-                    return Err(Misfit {
-                        reason: format!("the input cannot be {}", numbers[row]),
-                        row: Some(row),
-                    });
-                }
+            let is_item = |number: f64| {
+                let mut items = described.items.iter();
+                described.items.is_empty() || items.any(|(item, _)| f64::from(*item) == number)
+            };
+            let misfit = |number: &f64| !fits(kind, *number) || !is_item(*number);
+            if let Some(row) = numbers.iter().position(misfit) {
+                let items = match described.items.is_empty() {
+                    true => String::new(),
+                    false => format!("; it is one of {}", numbered_items(&described.items)),
+                };
+                return Err(Misfit {
+                    reason: format!("the input cannot be {}{items}", numbers[row]),
+                    row: Some(row),
+                });
             }
         }
         Ok(Self {
@@ -310,18 +363,18 @@ impl Input {
     }
 }
 
-/// Numbers of the items that cells name.
-fn items(items: &[(i32, String)], texts: &[String]) -> Result<Values, Misfit> {
+/// The numbers that texts are: names of items, or cells that need no quotes.
+fn numbers(texts: &[String], items: &[(i32, String)]) -> Result<Values, Misfit> {
     let number = |(row, text): (usize, &String)| {
         let found = items.iter().find(|(_, name)| name == text);
         let number = found.map(|(number, _)| f64::from(*number));
-        number.or_else(|| text.parse().ok()).ok_or_else(|| {
-            let names: Vec<&str> = items.iter().map(|(_, name)| name.as_str()).collect();
+        number.or_else(|| number_of_cell(text)).ok_or_else(|| {
+            let help = match items.is_empty() {
+                true => "it is a number".to_owned(),
+                false => format!("it is one of {}", names_of_items(items)),
+            };
             Misfit {
-                reason: format!(
-                    "the input cannot be `{text}`; it is one of {}",
-                    names.join(", ")
-                ),
+                reason: format!("the input cannot be `{text}`; {help}"),
                 row: Some(row),
             }
         })

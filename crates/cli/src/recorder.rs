@@ -13,6 +13,7 @@ use gyrator_record::{Cell, Column, ColumnType, QueuedSink, RecordError, RowSink,
 use gyrator_worker::surroundings;
 
 use crate::failure::Failure;
+use crate::numbers::count;
 use crate::result_output::ResultOutput;
 use crate::screen;
 
@@ -161,6 +162,19 @@ impl ResultFile {
         ))
     }
 
+    /// Ends the file of a run that an FMU has ended with the process, and says so.
+    pub(crate) fn keep(&self) {
+        let text = match self.abandon() {
+            Ok(()) => format!(
+                "{} kept in {}",
+                count(self.size().0, "row"),
+                self.path.display()
+            ),
+            Err(error) => format!("error: {error}"),
+        };
+        screen::message(&format!("{text}\n"));
+    }
+
     /// Ends the file. A further call looks whether it still has its name.
     pub(crate) fn finish(&self) -> Result<(), RecordError> {
         Self::end_of(self.lock())
@@ -245,16 +259,21 @@ pub(crate) fn recorder(
     Ok(recorder)
 }
 
-/// A note on columns that keep the name of their component.
-pub(crate) fn named_in_full(recorder: &Recorder) -> Option<String> {
-    let what = match recorder.named_in_full() {
+/// A note on columns of variables that have a longer name than usual.
+pub(crate) fn renamed(recorder: &Recorder) -> Option<String> {
+    let names = recorder.renamed();
+    let what = match names {
         [] => return None,
         [only] => format!("the column `{only}` is"),
         [first, second] => format!("the columns `{first}` and `{second}` are"),
         [first, rest @ ..] => format!("the columns `{first}` and {} more are", rest.len()),
     };
+    let how = match names.iter().any(|name| name.starts_with("variable.")) {
+        true => "`variable.` in front",
+        false => "the name of the component",
+    };
     Some(format!(
-        "{what} recorded with the name of the component: the bare name is that of a column of gyrator, such as `time`"
+        "{what} recorded with {how}: the bare name is that of another column, such as `time`, an error bar or a value of a bond"
     ))
 }
 

@@ -43,7 +43,7 @@ use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
-use crate::recorder::{ResultFile, named_in_full, recorder};
+use crate::recorder::{ResultFile, recorder, renamed};
 use crate::report_page;
 use crate::screen;
 use crate::session_warnings::{costly_copies, shared_files, warning};
@@ -113,7 +113,7 @@ struct Running {
     renamed: Option<String>,
     /// Parameters that are recorded once.
     parameters: Vec<(String, Value)>,
-    inputs: Option<InputFile>,
+    inputs: Option<Arc<InputFile>>,
     file: Option<ResultFile>,
     clock: WallClock,
     /// Keeps the signals of the page.
@@ -317,7 +317,7 @@ impl Session<'_> {
             system.feed_forward(feed_forward.clone());
         }
         let feeding = |table| self.feeding(table, &mut system);
-        let inputs = table.map(feeding).transpose()?;
+        let inputs = table.map(feeding).transpose()?.map(Arc::new);
         let judging = self.judging(&system)?;
         if self.saves_state() {
             let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
@@ -353,7 +353,7 @@ impl Session<'_> {
         Ok(Running {
             run,
             file,
-            renamed: recorder.as_ref().and_then(named_in_full),
+            renamed: recorder.as_ref().and_then(renamed),
             recorder,
             assessing: None,
             kept: None,

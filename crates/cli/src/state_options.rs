@@ -16,7 +16,7 @@ use gyrator_worker::surroundings;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message, advice_on_missing};
-use crate::numbers::short;
+use crate::numbers::{apart, short};
 use crate::options::finite;
 use crate::overwriting::Named;
 
@@ -257,7 +257,7 @@ impl Saving {
                 "no state is in {path}: the run was interrupted before"
             )),
             None => {
-                let (stop, time) = (short(report.stop_time), short(self.time));
+                let (stop, time) = apart(report.stop_time, self.time);
                 let text =
                     format!("no state was saved: the run ended at {stop} s, before {time} s");
                 Err(Failure::new(Exit::Failed, Message::error(text)))
@@ -338,7 +338,7 @@ fn check_time(
         return Ok(());
     }
     let (below, above) = (point(steps.floor()), point(steps.ceil()));
-    let (below, above) = (short(below), short(above));
+    let (below, above) = apart(below, above);
     if is_given {
         let text = format!(
             "--at {time} is not a communication point: those beside it are {below} s and {above} s"

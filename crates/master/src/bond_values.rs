@@ -17,6 +17,11 @@ pub struct BondValue {
 }
 
 impl BondValue {
+    /// The name of the value of a bond.
+    pub(crate) fn of_bond(&self, bond: &str) -> String {
+        format!("bond.{bond}.{}", self.name)
+    }
+
     /// The residual energy.
     pub const RESIDUAL_ENERGY: Self = Self::recorded("residual_energy", "J", |view, bond| {
         of_ledger(view, bond, |energy| energy.residual_energy)

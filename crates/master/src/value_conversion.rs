@@ -18,6 +18,8 @@ pub(crate) enum ValueConversion {
     },
     /// Values of the output with the values of the input in their place.
     Table(Box<[(Value, Value)]>),
+    /// Another conversion, to an enumeration with these items.
+    Item(Box<Self>, Box<[(i32, String)]>),
 }
 
 /// The type that a number gets.
@@ -78,13 +80,18 @@ impl ValueConversion {
             false => output.kind,
         };
         let target = target(from, input.kind, is_affine, rounding)?;
-        Ok(match target {
-            None => Self::Same,
-            Some(target) => Self::Number {
-                factor: affine.factor,
-                offset: affine.offset,
-                target,
-            },
+        let is_same = target.is_none();
+        let conversion = target.map_or(Self::Same, |target| Self::Number {
+            factor: affine.factor,
+            offset: affine.offset,
+            target,
+        });
+        let is_item = |(item, _): &(i32, String)| input.items.iter().any(|(own, _)| own == item);
+        let takes_all = is_same && !output.items.is_empty() && output.items.iter().all(is_item);
+        let is_checked = input.kind == VariableType::Enumeration && !input.items.is_empty();
+        Ok(match is_checked && !takes_all {
+            true => Self::Item(Box::new(conversion), input.items.clone().into()),
+            false => conversion,
         })
     }
 
@@ -114,6 +121,7 @@ impl ValueConversion {
                     )
                 })
             }
+            Self::Item(conversion, items) => item(conversion.of(value, number)?, items),
         }
     }
 
@@ -126,16 +134,17 @@ impl ValueConversion {
         value: f64,
         number: &'v mut Value,
     ) -> Result<&'v Value, String> {
-        let Self::Number {
-            factor,
-            offset,
-            target,
-        } = self
-        else {
-            *number = Value::Real(value);
-            return Ok(number);
-        };
-        *number = target.store(value * factor + offset)?;
+        match self {
+            Self::Number {
+                factor,
+                offset,
+                target,
+            } => *number = target.store(value * factor + offset)?,
+            Self::Item(conversion, items) => {
+                return item(conversion.of_number(value, number)?, items);
+            }
+            Self::Same | Self::Table(_) => *number = Value::Real(value),
+        }
         Ok(number)
     }
 }
@@ -168,6 +177,51 @@ impl Target {
             "the output is {value}, which is not an Integer of 32 bits"
         ))
     }
+}
+
+/// A value that has to be an item of an enumeration.
+fn item<'v>(value: &'v Value, items: &[(i32, String)]) -> Result<&'v Value, String> {
+    match value {
+        Value::Integer(number) if items.iter().any(|(item, _)| item == number) => Ok(value),
+        _ => Err(format!(
+            "the input would be {}, and is one of {}",
+            in_words(value),
+            numbered_items(items)
+        )),
+    }
+}
+
+/// The names of an enumeration's items, for messages: in quotes where they are no words.
+#[must_use]
+pub fn names_of_items(items: &[(i32, String)]) -> String {
+    in_list(items, |_, name| name)
+}
+
+/// The numbers of an enumeration's items with their names, for messages.
+#[must_use]
+pub fn numbered_items(items: &[(i32, String)]) -> String {
+    in_list(items, |number, name| format!("{number} ({name})"))
+}
+
+fn in_list(items: &[(i32, String)], text: impl Fn(i32, String) -> String) -> String {
+    const LISTED: usize = 20;
+    let is_word = |name: &str| {
+        let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+        !name.is_empty() && name.chars().all(is_of_word)
+    };
+    let shown = items.iter().take(LISTED).map(|(number, name)| {
+        let name = match is_word(name) {
+            true => name.clone(),
+            false => format!("`{name}`"),
+        };
+        text(*number, name)
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = match items.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
 }
 
 fn in_words(value: &Value) -> String {
@@ -263,14 +317,7 @@ fn expected(variable: &Variable, is_key: bool) -> String {
         VariableType::Integer => "a whole number".to_owned(),
         VariableType::Boolean => "true or false".to_owned(),
         VariableType::String => "a text".to_owned(),
-        VariableType::Enumeration => {
-            let names: Vec<_> = variable
-                .items
-                .iter()
-                .map(|(_, name)| name.as_str())
-                .collect();
-            format!("one of {}", names.join(", "))
-        }
+        VariableType::Enumeration => format!("one of {}", names_of_items(&variable.items)),
     }
 }
 
@@ -289,11 +336,7 @@ pub(crate) fn start_value(
         (VariableType::Enumeration, Given::Integer(number))
             if !items.is_empty() && items.iter().all(|(item, _)| i64::from(*item) != *number) =>
         {
-            let items = items.iter();
-            let items: Vec<_> = items
-                .map(|(item, name)| format!("{item} ({name})"))
-                .collect();
-            Err(format!("one of {}", items.join(", ")))
+            Err(format!("one of {}", numbered_items(items)))
         }
         (VariableType::Integer | VariableType::Enumeration, Given::Integer(number)) => {
             integer(*number).map_err(|_| "an integer of 32 bits".to_owned())
@@ -301,10 +344,7 @@ pub(crate) fn start_value(
         (VariableType::Enumeration, Given::String(word)) => {
             let item = items.iter().find(|(_, name)| name == word);
             item.map(|(value, _)| Value::Integer(*value))
-                .ok_or_else(|| {
-                    let names: Vec<_> = items.iter().map(|(_, name)| name.as_str()).collect();
-                    format!("one of {}", names.join(", "))
-                })
+                .ok_or_else(|| format!("one of {}", names_of_items(items)))
         }
         (VariableType::Boolean, Given::Boolean(flag)) => Ok(Value::Boolean(*flag)),
         (VariableType::Boolean, Given::Integer(number @ (0 | 1))) => {
@@ -332,6 +372,50 @@ mod tests {
             items: vec![(1, "off".to_owned()), (4, "on".to_owned())],
             ..Variable::real("x", 0, Causality::Output)
         }
+    }
+
+    /// An output of whole numbers, of the items of the input, and of others.
+    #[test]
+    fn an_enumeration_gets_its_items_only() {
+        use VariableType::{Enumeration, Integer, Real};
+        let input = variable(Enumeration);
+        let fewer = Variable {
+            items: vec![(4, "on".to_owned())],
+            ..variable(Enumeration)
+        };
+        let others = Variable {
+            items: vec![(4, "on".to_owned()), (7, "half on, or so".to_owned())],
+            ..variable(Enumeration)
+        };
+        let plain = |kind| Variable {
+            items: Vec::new(),
+            ..variable(kind)
+        };
+        let round = TypeConversion::Number(NumberConversion::Round);
+        let of = |output: &Variable, input: &Variable, convert: Option<&TypeConversion>, value| {
+            let conversion = ValueConversion::between(output, input, Conversion::IDENTITY, convert);
+            let conversion = conversion.map_err(|misfit| misfit.help).unwrap();
+            let mut number = Value::Real(0.0);
+            conversion.of(&value, &mut number).cloned()
+        };
+        let whole = Value::Integer;
+        assert_eq!(of(&plain(Integer), &input, None, whole(4)), Ok(whole(4)));
+        assert_eq!(of(&fewer, &input, None, whole(4)), Ok(whole(4)));
+        let error = of(&plain(Integer), &input, None, whole(7)).unwrap_err();
+        assert_eq!(error, "the input would be 7, and is one of 1 (off), 4 (on)");
+        assert!(of(&others, &input, None, whole(7)).is_err());
+        assert!(of(&plain(Real), &input, Some(&round), Value::Real(2.2)).is_err());
+        assert_eq!(
+            of(&plain(Real), &input, Some(&round), Value::Real(0.9)),
+            Ok(whole(1))
+        );
+        let error = of(&plain(Integer), &others, None, whole(1)).unwrap_err();
+        assert!(error.ends_with("4 (on), 7 (`half on, or so`)"), "{error}");
+        // A type without items takes every number.
+        assert_eq!(
+            of(&plain(Integer), &plain(Enumeration), None, whole(7)),
+            Ok(whole(7))
+        );
     }
 
     fn conversion(

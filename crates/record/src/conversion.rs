@@ -33,6 +33,11 @@ pub enum ConversionError {
     /// There is no such form.
     #[error(transparent)]
     Form(#[from] RecordError),
+    /// The times would have the name of another column.
+    #[error(
+        "the new file would have two columns `time`: the times, and another one of that name; rename that one"
+    )]
+    Times,
     /// A value would not be the same.
     #[error("`{column}` has a value that would not be the same: {value}")]
     Value {
@@ -61,6 +66,9 @@ pub fn convert(
     if form.is_none() && !ending.eq_ignore_ascii_case("csv") && !is_doubles(output) {
         let path = output.to_owned();
         return Err(RecordError::UnknownEnding { path }.into());
+    }
+    if columns.iter().any(|column| column.name == "time") {
+        return Err(ConversionError::Times);
     }
     let mut metadata: BTreeMap<String, String> = (input.all_metadata())
         .filter(|(key, _)| !["gyrator.units", "gyrator.bonds", "ARROW:schema"].contains(key))

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
-use crate::heading::{names_and_units, place_of_time};
+use crate::heading::{Heading, names_and_units, place_of_time};
 use crate::table::{Series, Table, Values};
 
 /// Why a CSV file was not read.
@@ -55,7 +55,8 @@ pub(crate) fn read_csv_with(path: &Path, time_column: Option<&str>) -> Result<Ta
 /// The times are in the column `time`, or else `t`, in any case of letters, with a unit of time in brackets or
 /// without. They never decrease. A unit in brackets at the end of another name, `x [m]`, is no part of it. Numbers
 /// are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read as 1 and 0. A column is text if all its cells are
-/// quoted and one is no number, or if its first cell is not empty, not quoted and not a number.
+/// quoted, and one of them is no number or the times and their heading are not quoted; or if its first cell is not empty, not quoted and not
+/// a number. A heading that is quoted without need, as others are not, is a name without a unit.
 ///
 /// Results of Ecos get the names that its systems and ours have: the column `a::x[REAL]` is read
 /// as `a.x`, and the count of iterations before the time is left out.
@@ -110,6 +111,7 @@ fn read_table(bytes: &[u8], time_column: Option<&str>) -> Result<Table, Wrong> {
     let mut rows = Rows::new(text, dialect.separator);
     let names = read_names(&mut rows)?;
     let of_time = place_of_time(&names, time_column).map_err(|message| (rows.line, message))?;
+    check_memory(text, names.len()).map_err(|message| (rows.line, message))?;
     let mut builders = builders(&names);
     let mut time = Vec::new();
     while rows.next()? {
@@ -120,8 +122,12 @@ fn read_table(bytes: &[u8], time_column: Option<&str>) -> Result<Table, Wrong> {
         check_time(now, time.last()).map_err(fail)?;
         time.push(now);
     }
+    let is_time_quoted = names[of_time.place].is_quoted || builders[of_time.place].is_quoted;
     builders.remove(of_time.place);
-    let series = builders.into_iter().map(Builder::finish).collect();
+    let series = builders.into_iter();
+    let series = series
+        .map(|builder| builder.finish(is_time_quoted))
+        .collect();
     let mut table = Table { time, series };
     if is_of_ecos(&names) {
         table.series.remove(0);
@@ -129,8 +135,29 @@ fn read_table(bytes: &[u8], time_column: Option<&str>) -> Result<Table, Wrong> {
     Ok(table)
 }
 
-pub(crate) fn is_of_ecos(names: &[String]) -> bool {
-    names.iter().take(2).eq(["iterations", "time"])
+/// Refuses a table for which there is no memory, as under a limit of the address space: a cell that finds none would
+/// end the program.
+fn check_memory(text: &str, columns: usize) -> Result<(), String> {
+    /// Bytes of a cell while columns grow: a number has 8, a text 24 besides its letters, and room is doubled.
+    const NUMBER: usize = 32;
+    const TEXT: usize = 96;
+    let cells = count_lines(text.as_bytes()).saturating_mul(columns);
+    let bytes = cells.saturating_mul(if text.contains('"') { TEXT } else { NUMBER });
+    let mut room: Vec<u8> = Vec::new();
+    let reserved = room.try_reserve_exact(bytes);
+    // Else the compiler may leave out the room, and with it the answer.
+    std::hint::black_box(&room);
+    reserved.map_err(|_| {
+        format!(
+            "there is no memory for its rows, about {} MiB; allow more (`ulimit -v`), or shorten the table",
+            bytes >> 20
+        )
+    })
+}
+
+pub(crate) fn is_of_ecos(names: &[Heading]) -> bool {
+    let first = names.iter().take(2).map(|name| name.text.as_str());
+    first.eq(["iterations", "time"])
 }
 
 pub(crate) fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
@@ -144,16 +171,27 @@ pub(crate) fn check_time(now: f64, last: Option<&f64>) -> Result<(), String> {
 }
 
 /// Reads the header.
-pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<String>, Wrong> {
+pub(crate) fn read_names(rows: &mut Rows<'_>) -> Result<Vec<Heading>, Wrong> {
     if !rows.next()? {
         let message = "the file is empty; its first line must name the columns";
         return Err((1, message.to_owned()));
     }
     rows.drop_trailing();
-    let names: Vec<String> = rows.cells().map(|(name, _)| name.to_owned()).collect();
+    // Some programs put all headings into quotes.
+    let quotes_all = rows.cells().all(|(_, is_quoted)| is_quoted);
+    let needs_quotes = |name: &str| {
+        name.trim() != name || name.contains(['"', '\n', '\r', char::from(rows.separator())])
+    };
+    let headings = rows.cells().map(|(name, is_quoted)| Heading {
+        text: name.to_owned(),
+        is_name: is_quoted && !quotes_all && !needs_quotes(name),
+        is_quoted,
+    });
+    let names: Vec<Heading> = headings.collect();
     let mut seen = BTreeSet::new();
-    if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
-        return Err((rows.line, format!("there are two columns `{name}`")));
+    if let Some(name) = names.iter().find(|name| !seen.insert(&name.text)) {
+        let message = format!("there are two columns `{}`", name.text);
+        return Err((rows.line, message));
     }
     Ok(names)
 }
@@ -179,14 +217,17 @@ pub(crate) struct Builder {
     /// Whether the cells need no quotes to be text.
     is_bare_text: bool,
     is_text: bool,
+    /// Whether all cells so far stand in quotes.
+    pub(crate) is_quoted: bool,
 }
 
 /// A builder for each column of a header.
-pub(crate) fn builders(names: &[String]) -> Vec<Builder> {
+pub(crate) fn builders(names: &[Heading]) -> Vec<Builder> {
     if is_of_ecos(names) {
-        return names.iter().map(|name| Builder::of_ecos(name)).collect();
+        let names = names.iter();
+        return names.map(|name| Builder::of_ecos(&name.text)).collect();
     }
-    let named = names_and_units(names.iter().map(String::as_str));
+    let named = names_and_units(names.iter().map(|name| (name.text.as_str(), name.is_name)));
     let builders = named
         .into_iter()
         .map(|(name, unit)| Builder::new(name, unit));
@@ -202,6 +243,7 @@ impl Builder {
             texts: Vec::new(),
             is_bare_text: false,
             is_text: false,
+            is_quoted: true,
         }
     }
 
@@ -226,6 +268,7 @@ impl Builder {
         self.is_bare_text |= is_bare && self.numbers.is_empty();
         let may_be_text = self.is_bare_text || is_quoted && self.texts.len() == self.numbers.len();
         self.is_text |= number.is_none();
+        self.is_quoted &= is_quoted;
         if self.is_text && !may_be_text {
             return Err(not_a_number(&self.name, text));
         }
@@ -238,8 +281,10 @@ impl Builder {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> Series {
-        let values = if self.is_text {
+    /// The column. Quotes mean text, unless the times or their heading stand in quotes, too.
+    pub(crate) fn finish(self, is_time_quoted: bool) -> Series {
+        let is_quoted = self.is_quoted && !self.texts.is_empty() && !is_time_quoted;
+        let values = if self.is_text || is_quoted {
             Values::Text(self.texts)
         } else {
             Values::Numbers(self.numbers)

@@ -66,6 +66,13 @@ impl Dialect {
     }
 }
 
+/// The number in a cell of comma-separated values, in quotes or without them.
+#[must_use]
+pub fn number_of_cell(text: &str) -> Option<f64> {
+    let mut dialect = Dialect::COMMAS;
+    dialect.number(text)
+}
+
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
@@ -177,6 +184,10 @@ impl<'a> Rows<'a> {
 
     fn without_spaces<'t>(&self, text: &'t str) -> &'t str {
         text.trim_start_matches(|c| c == ' ' || c == '\t' && self.separator != b'\t')
+    }
+
+    pub(crate) fn separator(&self) -> u8 {
+        self.separator
     }
 
     /// The cells, and whether they stand in quotes; without the spaces around those that do not.

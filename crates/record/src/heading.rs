@@ -62,19 +62,41 @@ pub(crate) fn split_unit(heading: &str) -> (&str, Option<&str>) {
     split().unwrap_or((heading, None))
 }
 
+/// A heading of comma-separated values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heading {
+    pub(crate) text: String,
+    /// A name without a unit, though it ends in brackets: it stands in quotes that it does not need, and others do not.
+    pub(crate) is_name: bool,
+    pub(crate) is_quoted: bool,
+}
+
+impl AsRef<str> for Heading {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Whether a name would be read as one with a unit.
+pub(crate) fn seems_to_have_unit(name: &str) -> bool {
+    split_unit(name).1.is_some()
+}
+
 /// Whether a column of this name and unit is meant by a text: its name, or its heading with the unit in brackets.
 #[must_use]
 pub fn is_heading(text: &str, name: &str, unit: Option<&str>) -> bool {
     text == name || unit.is_some() && split_unit(text) == (name, unit)
 }
 
-/// Names without units, and the units. Headings that would have one name then keep theirs.
+/// Names without units, and the units, of headings, of which some are known to be names. Headings that would have one name then keep theirs.
 pub(crate) fn names_and_units<'a>(
-    headings: impl Iterator<Item = &'a str>,
+    headings: impl Iterator<Item = (&'a str, bool)>,
 ) -> Vec<(String, Option<String>)> {
-    let split: Vec<(&str, (&str, Option<&str>))> = headings
-        .map(|heading| (heading, split_unit(heading)))
-        .collect();
+    let split = headings.map(|(heading, is_name)| match is_name {
+        true => (heading, (heading, None)),
+        false => (heading, split_unit(heading)),
+    });
+    let split: Vec<(&str, (&str, Option<&str>))> = split.collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, (name, _)) in &split {
         *counts.entry(name).or_default() += 1;
@@ -152,10 +174,7 @@ pub(crate) fn time_of_columns(
 /// Takes the units from the names of columns, where the file has no other place for them.
 #[cfg(feature = "parquet")]
 pub(crate) fn take_units(columns: &mut [Column]) {
-    if columns.iter().any(|column| column.unit.is_some()) {
-        return;
-    }
-    let named = names_and_units(columns.iter().map(|column| column.name.as_str()));
+    let named = names_and_units(columns.iter().map(|column| (column.name.as_str(), false)));
     for (column, (name, unit)) in columns.iter_mut().zip(named) {
         (column.name, column.unit) = (name, unit);
     }
@@ -208,7 +227,11 @@ mod tests {
         ] {
             assert_eq!(split_unit(heading), expected, "{heading}");
         }
-        let names = names_and_units(["x [m]", "x [mm]", "v [m/s]"].into_iter());
+        let names = names_and_units(
+            ["x [m]", "x [mm]", "v [m/s]"]
+                .map(|x| (x, false))
+                .into_iter(),
+        );
         let names: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["x [m]", "x [mm]", "v"]);
     }

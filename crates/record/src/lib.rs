@@ -59,6 +59,7 @@ pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 #[cfg(feature = "parquet")]
 pub use conversion::{ConversionError, convert};
 pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
+pub use csv_rows::number_of_cell;
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
 pub use decimating_sink::DecimatingSink;

@@ -195,7 +195,7 @@ impl DoublesHeader {
         let line = std::str::from_utf8(&text[..line]).ok()?;
         let names = read_names(&mut Rows::new(line, b',')).ok()?;
         (length > line.len()).then(|| Self {
-            names,
+            names: names.into_iter().map(|name| name.text).collect(),
             length: length + 1,
         })
     }

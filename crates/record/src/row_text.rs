@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 
+use crate::heading::seems_to_have_unit;
 use crate::row_buffer::RowBuffer;
 use crate::sink::Cell;
 
@@ -194,8 +195,11 @@ fn copy(text: &[u8], one: &mut [u8], other: &mut [u8; LONGEST]) {
     }
 }
 
+/// Writes the name of a column: in quotes also where its end would else be read as a unit.
 pub(crate) fn push_name(buffer: &mut RowBuffer, name: &str) {
-    if name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']) {
+    let needs_quotes =
+        name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']);
+    if needs_quotes || seems_to_have_unit(name) {
         push_quoted(buffer, name);
     } else {
         buffer.extend_from_slice(name.as_bytes());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::csv_reader::{CsvError, NOT_TEXT, read_csv_with, read_names};
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
 use crate::heading::{MANY_COLUMNS, NO_COLUMN};
-use crate::result_file::{self, ResultFile, is_columnar};
+use crate::result_file::{self, ResultFile, check_ending, is_columnar};
 use crate::table::{Series, Table, Values};
 
 /// Why a table was not read.
@@ -61,6 +61,7 @@ pub fn read_table_with(path: &Path, time_column: Option<&str>) -> Result<Table, 
     if is_columnar(path) {
         ResultFile::open_with(path, time_column)?.table()
     } else {
+        check_ending(path)?;
         Ok(read_csv_with(path, time_column)?)
     }
 }
@@ -75,6 +76,7 @@ pub fn read_columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     if let Some(columns) = result_file::columns(path) {
         return columns;
     }
+    check_ending(path)?;
     let bytes = std::fs::read(path).map_err(|source| CsvError::Io {
         path: path.to_owned(),
         source,
@@ -113,7 +115,7 @@ fn columns_of_text(bytes: &[u8]) -> Result<Vec<Series>, Wrong> {
         }
     }
     let series = names.into_iter().zip(columns).map(|(name, texts)| Series {
-        name,
+        name: name.text,
         unit: None,
         values: Values::Text(texts),
     });

@@ -9,6 +9,7 @@ use gyrator_report::Drawing;
 use super::{Running, Session};
 use crate::error_bars::Assessed;
 use crate::failure::Failure;
+use crate::input_file::InputFile;
 use crate::report_page::{self, Shown};
 use crate::summary::Summary;
 
@@ -50,6 +51,7 @@ impl Session<'_> {
             .choose(&running.run.view())
             .map_err(|error| RunError::Observer(Box::new(error)))?;
         let remarks = shown(recorder.columns()).remarks();
+        let recorder = InputFile::recorded(running.inputs.as_ref(), recorder);
         running.run.observe(recorder)?;
         running.drawn = Some(Drawn { rows, remarks });
         Ok(())

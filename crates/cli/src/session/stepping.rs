@@ -9,6 +9,7 @@ use gyrator_worker::Worker;
 use super::{Running, Session};
 use crate::drawing::Drawing;
 use crate::failure::Failure;
+use crate::input_file::InputFile;
 use crate::interrupt::Interrupt;
 use crate::live::Shown;
 use crate::progress::Progress;
@@ -31,21 +32,23 @@ impl Session<'_> {
         running: &mut Running,
         interrupt: &Interrupt,
     ) -> Result<(), RunError> {
+        let inputs = running.inputs.clone();
+        let with_inputs = |recorder| InputFile::recorded(inputs.as_ref(), recorder);
         let run = &mut running.run;
         if let Some(recorder) = running.recorder.take() {
             if let Some(file) = &running.file {
                 interrupt.set_result(file.clone());
             }
-            run.observe(recorder)?;
+            run.observe(with_inputs(recorder))?;
         }
         if let Some(recorder) = running.assessing.take() {
-            run.observe(recorder)?;
+            run.observe(with_inputs(recorder))?;
         }
         self.keep_for_verification(running)?;
         let run = &mut running.run;
         let drawing = running.drawing.as_mut();
         if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
-            run.observe(recorder)?;
+            run.observe(with_inputs(recorder))?;
         }
         let stop = self
             .system

@@ -89,7 +89,9 @@ fn summary(path: &Path, columns: &mut [Column]) -> Result<String, Failure> {
 
 fn not_converted(error: &ConversionError, input: &Path) -> Failure {
     let exit = match error {
-        ConversionError::Read(_) | ConversionError::Value { .. } => Exit::InvalidInput,
+        ConversionError::Read(_) | ConversionError::Value { .. } | ConversionError::Times => {
+            Exit::InvalidInput
+        }
         ConversionError::Form(_) => Exit::Usage,
         ConversionError::Write { .. } => Exit::Failed,
     };

@@ -29,6 +29,7 @@ use crate::options::{
 use crate::progress::ShowOptions;
 use crate::supervision::{self, Plan};
 use crate::system_input::{self, SystemOptions};
+use crate::table_options::not_read;
 use crate::{overwriting, screen};
 
 #[derive(Debug, Args)]
@@ -83,6 +84,9 @@ struct LawOptions {
     /// write the feed-forward for the next run
     #[arg(long, value_name = "FILE", requires_all = ["start_from", "output_file"])]
     recorded: Option<PathBuf>,
+    /// Read the times of the recorded run from this column [default: the column time, or t, in any case of letters]
+    #[arg(long, value_name = "NAME", requires = "recorded")]
+    time_column: Option<String>,
     /// Make no run, but write a feed-forward of zero for the first run to be recorded
     #[arg(long, requires = "output_file", conflicts_with_all = ["recorded", "start_from"])]
     no_run: bool,
@@ -153,8 +157,8 @@ impl LawOptions {
     /// The run that was recorded.
     fn recording(&self) -> Result<Option<Table>, Failure> {
         let read = |path: &PathBuf| {
-            let table = gyrator_record::read_table(path);
-            table.map_err(|error| Failure::of(Exit::InvalidInput, &error))
+            let table = gyrator_record::read_table_with(path, self.time_column.as_deref());
+            table.map_err(|error| not_read(&error, path))
         };
         self.recorded.as_ref().map(read).transpose()
     }

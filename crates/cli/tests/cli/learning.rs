@@ -224,6 +224,12 @@ fn learning_from_recorded_runs_is_learning_to_the_last_bit() {
         "3.csv",
     ]);
     assert!(text.contains("learned from run2.csv"), "{text}");
+    // A test bench may call its times otherwise.
+    let clock = bench.read("run2.csv").replacen("time", "clock [s]", 1);
+    bench.write("clock.csv", &clock);
+    let options = "--recorded clock.csv --time-column clock --start-from 2.csv -o 4.csv";
+    once(&options.split(' ').collect::<Vec<_>>());
+    assert_eq!(feed_forward(&bench, "4.csv"), feed_forward(&bench, "3.csv"));
 }
 
 #[test]

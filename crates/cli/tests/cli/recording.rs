@@ -106,14 +106,14 @@ fn a_file_feeds_free_inputs_of_a_system() {
     ];
     let outcome = bench.run(arguments.into_iter().chain(variables));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    // Inputs have the file's values of the row's time, but in the last row, from which no step goes
-    // on: what was applied last. b.real_in follows a.real_out, which repeats a.real_in with each step.
+    // Inputs have the file's values of the row's time, also in the last row, from which no step goes
+    // on. b.real_in follows a.real_out, which repeats a.real_in with each step.
     let expected = "time,b.real_out,b.colour_out,a.real_in,b.real_in,b.integer_in,b.boolean_in\n\
                     0.0,1.0,1,1.0,1.0,3,0\n\
                     0.5,1.0,1,1.5,1.0,3,0\n\
                     1.0,1.0,1,5.0,1.5,4,1\n\
                     1.5,1.5,2,6.0,5.0,4,1\n\
-                    2.0,5.0,2,6.0,6.0,4,1\n";
+                    2.0,5.0,2,7.0,6.0,4,0\n";
     assert_eq!(bench.read("out.csv"), expected);
     for (input, part) in [
         (

@@ -375,6 +375,7 @@ fn signals_of_the_outermost_system_are_fed_and_recorded() {
     };
     let outer = run(&["--input-file", "outer.csv"], "1.csv");
     assert!(outer == run(&["--input-file", "inner.csv"], "2.csv"));
+    let outer_of_file = outer;
     let outer = run(&["--start-value", "wall=250"], "3.csv");
     let inner = [
         "--start-value",
@@ -401,6 +402,28 @@ fn signals_of_the_outermost_system_are_fed_and_recorded() {
         "  left.x → position × 1000 + 1\n",
     ] {
         assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
+    }
+    bench.write("units.csv", "time,wall [mm]\n0,0\n0.1,250\n");
+    assert!(outer_of_file == run(&["--input-file", "units.csv"], "6.csv"));
+    for (text, part) in [
+        (
+            "time,wall [m]\n0,0\n",
+            "wrong.csv: column wall: the values are in m, the input is in mm; write them in mm",
+        ),
+        (
+            "time,other.x2,wall\n0,0,1\n",
+            "wrong.csv: column wall: column other.x2 feeds the input `other.x2`, too",
+        ),
+        (
+            "time,wall,left.x2\n0,0,1\n",
+            "wrong.csv: column left.x2: column wall feeds the input `left.x2`, too",
+        ),
+    ] {
+        bench.write("wrong.csv", text);
+        let arguments = "run plant --step-size 0.01 --input-file wrong.csv";
+        let outcome = bench.run(arguments.split(' '));
+        assert_eq!(outcome.code, Some(3), "{text}");
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
     }
     bench.write("wrong.csv", "time,walls\n0,0\n");
     let outcome = bench.run([

@@ -267,6 +267,119 @@ fn no_two_columns_have_one_name() {
     run("compare bars.csv bars.csv", 0);
 }
 
+/// Components and variables with the names of error bars and bonds give way, in all forms.
+#[test]
+fn no_two_columns_of_a_system_have_one_name() {
+    let bench = Bench::new();
+    bench.alter_fmu("OscillatorMotion", "clash.fmu", |text| {
+        let text = text.replace("name=\"x\"", "name=\"right.x\"");
+        text.replace("name=\"v\"", "name=\"power.residual_power\"")
+    });
+    bench.write(
+        "system.toml",
+        "[experiment]\nstop_time = 0.1\nstep_size = 0.01\n\
+         [components.left]\nfmu = \"fmus/OscillatorForce.fmu\"\n\
+         [components.right]\nfmu = \"fmus/OscillatorMotion.fmu\"\n\
+         [components.error]\nfmu = \"clash.fmu\"\n[components.bond]\nfmu = \"clash.fmu\"\n\
+         [[connections]]\nfrom = \"right.x\"\nto = \"left.x2\"\n\
+         [[bonds]]\nname = \"power\"\neffort = { from = \"left.f\", to = \"right.f\" }\n\
+         flow = { from = \"right.v\", to = \"left.v2\" }\n",
+    );
+    for name in ["out.csv", "out.parquet", "out.arrow"] {
+        let run = ["run", "system.toml", "--error-bars", "-o", name];
+        let outcome = bench.run(run);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let note = "the columns `variable.error.right.x` and `variable.bond.power.residual_power` are recorded";
+        let all = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(all.contains(note), "{all}");
+        let convert = ["convert", name, "-o", "again.csv"];
+        assert_eq!(bench.run(convert).code, Some(0), "{name}");
+        let names = bench.rows("again.csv").0;
+        let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len(), "{names:?}");
+        for own in ["error.right.x", "bond.power.residual_power", "right.x"] {
+            assert!(names.iter().any(|name| name == own), "{names:?}");
+        }
+        for verb in ["plot", "report"] {
+            let outcome = bench.run([verb, name, "-o", "picture.svg"]);
+            let code = if verb == "plot" {
+                Some(0)
+            } else {
+                outcome.code
+            };
+            assert_eq!(outcome.code, code, "{}", outcome.stderr);
+        }
+    }
+}
+
+/// A name that ends in brackets is the same after each change of form.
+#[test]
+fn names_in_brackets_survive() {
+    let bench = Bench::new();
+    bench.alter_fmu("OscillatorMotion", "odd.fmu", |text| {
+        let text = text.replace("name=\"x\"", "name=\"x [m]\"");
+        text.replace("name=\"v\"", "name=\"x[mm]\"")
+    });
+    let simulate = "simulate odd.fmu -e 0.1 --step-size 0.01 -o out.csv";
+    assert_eq!(bench.run(simulate.split(' ')).code, Some(0));
+    for line in [
+        "convert out.csv -o out.parquet",
+        "convert out.parquet -o out.arrow",
+        "convert out.arrow -o again.csv",
+        "compare out.csv again.csv",
+        "compare out.csv out.parquet",
+    ] {
+        let outcome = bench.run(line.split(' '));
+        assert_eq!(outcome.code, Some(0), "{line}: {}", outcome.stderr);
+    }
+    assert_eq!(bench.read("again.csv"), bench.read("out.csv"));
+    assert!(
+        bench
+            .read("out.csv")
+            .starts_with("time,\"x [m]\",\"x[mm]\"\n")
+    );
+}
+
+/// Each row is checked, whether it is one of the run or not.
+#[test]
+fn each_cell_of_an_enumeration_is_an_item() {
+    let bench = Bench::new();
+    for (table, part) in [
+        (
+            "time,colour_in\n0,1\n1,2\n9,7\n",
+            "in.csv:4:3: column colour_in: the input cannot be 7; it is one of 1 (red), 2 (green), 3 (blue)",
+        ),
+        (
+            "time,colour_in,real_in\n0,\"red\",1\n1,\"7\",2\n",
+            "in.csv:3:3: column colour_in: the input cannot be 7; it is one of 1 (red)",
+        ),
+        (
+            "time,colour_in\n0,red\n1,Blue\n",
+            "in.csv:3:3: column colour_in: the input cannot be `Blue`; it is one of red, green, blue",
+        ),
+    ] {
+        let outcome = feed(&bench, table, &[]);
+        assert_eq!(outcome.code, Some(3), "{table}");
+        assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+    }
+    // Numbers in quotes are numbers for an input that is one, texts for one of texts.
+    let table =
+        "time,real_in,boolean_in,string_in\n0,\"0.5\",\"true\",\"007\"\n1,\"1\",\"0\",\"7\"\n";
+    let outcome = feed(&bench, table, &[]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let result = bench.read("out.csv");
+    assert!(
+        result.contains("\"007\"") && result.contains("\"7\""),
+        "{result}"
+    );
+    bench.run("convert out.csv -o out.parquet".split(' '));
+    let compared = bench.run("compare out.csv out.parquet".split(' '));
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    bench.write("other.csv", &result.replace("\"007\"", "\"07\""));
+    let compared = bench.run("compare out.csv other.csv".split(' '));
+    assert_ne!(compared.code, Some(0), "{}", compared.stdout);
+}
+
 /// The error is the only message: crates that read files may panic before it.
 #[test]
 fn a_damaged_file_gives_an_error_alone() {

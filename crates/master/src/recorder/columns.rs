@@ -1,12 +1,13 @@
 //! The columns of the rows that a run records, and the parameters beside them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use gyrator_record::{Cell, Column, ColumnType};
 use gyrator_system::{OuterEnd, OuterSignal};
 use wildmatch::WildMatch;
 
+use super::names::Names;
 use super::{Selection, UnknownVariable};
 use crate::bond_values::{BOND_VALUES, BondValue};
 use crate::graph::{Graph, RecordedVariable};
@@ -50,8 +51,8 @@ pub(super) struct Columns {
     pub(super) list: Vec<Column>,
     /// Parameters, which are recorded once: by the name that is shown and their own.
     pub(super) parameters: ParameterNames,
-    /// Columns whose names keep their component, as they would have the name of another column.
-    pub(super) in_full: Vec<String>,
+    /// Columns that have a longer name than usual, as that is the name of another column.
+    pub(super) renamed: Vec<String>,
 }
 
 type ParameterNames = Vec<(String, String)>;
@@ -74,7 +75,7 @@ impl Columns {
         }
         for (bond, name) in graph.bond_names().enumerate() {
             for value in BOND_VALUES {
-                let name = format!("bond.{name}.{}", value.name);
+                let name = value.of_bond(name);
                 let is_offered = value.is_recorded || choice.is_named(&name);
                 let unit = Some(value.unit.to_owned());
                 if is_offered && choice.selects_of_coupling(&name, unit) {
@@ -106,7 +107,7 @@ impl Columns {
             }
         }
         columns.parameters = columns.selected.choose_others(graph, &mut choice);
-        columns.in_full = choice.in_full();
+        columns.renamed = std::mem::take(&mut choice.renamed);
         columns.list = choice.columns()?;
         Ok(columns)
     }
@@ -181,6 +182,20 @@ impl Selected {
         }
     }
 
+    /// Puts known values of inputs into a row.
+    pub(super) fn set_inputs(
+        &self,
+        row: &mut RecordedRow,
+        values: impl Fn(&str, f64) -> Option<Value>,
+    ) {
+        let watched = row.others[self.signals.len()..].iter_mut();
+        for (kept, name) in watched.zip(&self.watches) {
+            if let Some(value) = values(name, row.time) {
+                *kept = value;
+            }
+        }
+    }
+
     /// Chooses variables that are recorded only where a pattern asks for them.
     fn choose_others(&mut self, graph: &Graph, choice: &mut Choice) -> ParameterNames {
         let mut parameters = Vec::new();
@@ -193,8 +208,9 @@ impl Selected {
             match described.causality {
                 Causality::Output => {}
                 Causality::Parameter | Causality::TunableParameter => {
-                    if choice.meets(&name) {
-                        parameters.push((choice.shown(&name).to_owned(), name));
+                    let shown = choice.names.give(&name);
+                    if choice.meets(&name, &shown) {
+                        parameters.push((shown, name));
                     }
                 }
                 Causality::Input | Causality::Local => {
@@ -230,58 +246,55 @@ fn shown_outside<'g>(
 /// The columns chosen so far, and which patterns have not met any.
 struct Choice {
     patterns: Vec<(WildMatch, bool)>,
-    prefix: Option<String>,
-    /// Names without the component that columns of this program have.
-    taken: BTreeSet<String>,
+    names: Names,
     reals_only: bool,
     columns: Vec<Column>,
-    names: Vec<String>,
+    /// Those of the columns that have a longer name than usual.
+    renamed: Vec<String>,
 }
 
 impl Choice {
     fn new(selection: &Selection, graph: &Graph, control: &[&str]) -> Self {
         let patterns = selection.variables.iter();
-        let names = graph.variables().map(|variable| &variable.described.name);
-        let errors = names.map(|name| format!("error.{name}"));
-        let own = control
-            .iter()
-            .chain(&["time"])
-            .map(|name| (*name).to_owned());
-        let taken = match selection.single {
-            Some(_) => own.chain(errors).collect(),
-            None => BTreeSet::new(),
-        };
         Self {
             patterns: patterns
                 .map(|pattern| (WildMatch::new(pattern), false))
                 .collect(),
-            prefix: selection.single.as_ref().map(|single| format!("{single}.")),
-            taken,
+            names: Names::new(selection.single.as_deref(), graph, control),
             reals_only: selection.reals_only,
             columns: Vec::new(),
-            names: Vec::new(),
+            renamed: Vec::new(),
         }
     }
 
     /// Whether a value of a bond or of the step control is recorded.
     fn selects_of_coupling(&mut self, name: &str, unit: Option<String>) -> bool {
-        if self.reals_only {
-            // A pattern that fits it is no mistake.
-            self.meets(name);
-            return false;
+        self.names.given.insert(name.to_owned());
+        // A pattern that fits it is no mistake.
+        let taken = self.meets(name, name) && !self.reals_only;
+        if taken {
+            self.push(name.to_owned(), VariableType::Real, unit);
         }
-        self.selects(name, VariableType::Real, unit)
+        taken
     }
 
     fn selects(&mut self, name: &str, kind: VariableType, unit: Option<String>) -> bool {
+        let shown = self.names.give(name);
         let is_of_kind = kind == VariableType::Real || !self.reals_only;
-        let taken = self.meets(name) && is_of_kind;
+        let taken = self.meets(name, &shown) && is_of_kind;
         if taken {
-            let mut column = Column::new(self.shown(name), recorded_kind(kind));
-            column.unit = unit;
-            self.columns.push(column);
+            if shown != self.names.bare(name) {
+                self.renamed.push(shown.clone());
+            }
+            self.push(shown, kind, unit);
         }
         taken
+    }
+
+    fn push(&mut self, name: String, kind: VariableType, unit: Option<String>) {
+        let mut column = Column::new(name, recorded_kind(kind));
+        column.unit = unit;
+        self.columns.push(column);
     }
 
     /// Whether a pattern is this name.
@@ -291,38 +304,15 @@ impl Choice {
     }
 
     /// Whether a pattern fits, or there are none.
-    fn meets(&mut self, name: &str) -> bool {
-        let (bare, shown) = (self.bare(name), self.shown(name).to_owned());
+    fn meets(&mut self, name: &str, shown: &str) -> bool {
+        let bare = self.names.bare(name);
         let mut taken = self.patterns.is_empty();
         for (pattern, met) in &mut self.patterns {
-            if pattern.matches(bare) || pattern.matches(&shown) {
+            if pattern.matches(bare) || pattern.matches(shown) {
                 (taken, *met) = (true, true);
             }
         }
-        self.names.push(shown);
         taken
-    }
-
-    /// A name without the only component.
-    fn bare<'n>(&self, name: &'n str) -> &'n str {
-        let prefix = self.prefix.as_deref();
-        prefix
-            .and_then(|prefix| name.strip_prefix(prefix))
-            .unwrap_or(name)
-    }
-
-    /// The name that the column gets.
-    fn shown<'n>(&self, name: &'n str) -> &'n str {
-        let bare = self.bare(name);
-        let is_taken = self.taken.contains(bare);
-        if is_taken { name } else { bare }
-    }
-
-    /// The columns whose names keep their component.
-    fn in_full(&self) -> Vec<String> {
-        let names = self.columns.iter().map(|column| &column.name);
-        let kept = names.filter(|name| self.bare(name) != name.as_str());
-        kept.cloned().collect()
     }
 
     /// The columns; the first pattern that met none is an error.
@@ -331,7 +321,7 @@ impl Choice {
             return Ok(self.columns);
         };
         let pattern = pattern.to_string();
-        let names = self.names.iter().map(String::as_str);
+        let names = self.names.given.iter().map(String::as_str);
         let closest = gyrator_system::closest(&pattern, names).map(str::to_owned);
         Err(UnknownVariable { pattern, closest })
     }

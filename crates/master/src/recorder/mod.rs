@@ -1,6 +1,9 @@
 //! A recorder: an observer that hands the rows of a run to a sink.
 
 mod columns;
+mod names;
+#[cfg(test)]
+mod tests;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,6 +12,7 @@ use gyrator_record::{Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSi
 
 use crate::observer::{Observer, ObserverError, OutputPoint, StopRequest, View, Watch};
 use crate::report::Report;
+use crate::unit::Value;
 use columns::{Columns, RecordedRow, cell};
 
 /// The columns and rows that a [`Recorder`] records. The default is every output, every value of the power bonds and
@@ -22,7 +26,7 @@ pub struct Selection {
     /// Patterns of `component.variable` and `bond.NAME.VALUE`, where `*` stands for any letters and `?` for one: outputs,
     /// inputs, local variables, parameters. Every output where empty.
     pub variables: Vec<String>,
-    /// The only component, whose name is left out of the columns, but where a column of the run has that name.
+    /// The only component, whose name is left out of the columns, unless another column has the name that is left.
     pub single: Option<String>,
     /// Real variables of components only: nothing of bonds, of the step control or of other types.
     pub reals_only: bool,
@@ -78,7 +82,11 @@ pub struct Recorder {
     every: u64,
     /// The last point, if it has no row yet.
     pending: Option<RecordedRow>,
+    inputs: Option<InputValues>,
 }
+
+/// The value that an input, `component.variable`, gets from a time on.
+type InputValues = Box<dyn Fn(&str, f64) -> Option<Value> + Send>;
 
 impl Recorder {
     /// Hands the rows to a sink.
@@ -93,6 +101,7 @@ impl Recorder {
             columns: None,
             every: 1,
             pending: None,
+            inputs: None,
         }
     }
 
@@ -150,6 +159,14 @@ impl Recorder {
         self
     }
 
+    /// Says which values the program would set inputs to from a time in s on: the last row has them for the time of the
+    /// end, after which nothing sets them. `None` for all other inputs, which keep the value of the last step there.
+    #[must_use]
+    pub fn inputs(mut self, values: impl Fn(&str, f64) -> Option<Value> + Send + 'static) -> Self {
+        self.inputs = Some(Box::new(values));
+        self
+    }
+
     /// Records these columns and rows.
     #[must_use]
     pub fn selection(mut self, selection: Selection) -> Self {
@@ -176,12 +193,12 @@ impl Recorder {
         self.columns.as_ref().map_or(&[], |columns| &columns.list)
     }
 
-    /// The columns of the only component that keep its name, once they are chosen: without it they would be called like
-    /// the time, an error bar or a signal of the step control.
-    pub fn named_in_full(&self) -> &[String] {
+    /// The columns of variables that have a longer name than usual, once they are chosen: that is the name of another
+    /// variable, or of a column such as the time, an error bar, a value of a bond or a signal of the step control.
+    pub fn renamed(&self) -> &[String] {
         self.columns
             .as_ref()
-            .map_or(&[], |columns| &columns.in_full)
+            .map_or(&[], |columns| &columns.renamed)
     }
 
     /// Parameters that are recorded once, as they are shown and by their own name, once they are chosen.
@@ -277,7 +294,10 @@ impl Observer for Recorder {
     }
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
-        let last = self.pending.take().filter(|row| !row.is_written);
+        let mut last = self.pending.take().filter(|row| !row.is_written);
+        if let (Some(row), Some(columns), Some(values)) = (&mut last, &self.columns, &self.inputs) {
+            columns.selected.set_inputs(row, values);
+        }
         let written = last.map_or(Ok(()), |row| write(&mut *self.sink, &row));
         let finished = self.sink.finish();
         if let Some(warning) = self.sink.pop_warning() {

@@ -39,7 +39,7 @@ use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepC
 use crate::unit::{Period, ProcessChange};
 use crate::unused_inputs::UnusedInputs;
 use crate::watch::{self, Watched};
-use checkpoint::{Checkpoint, Energies};
+use checkpoint::{Checkpoint, Energies, try_states};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 pub use handover::Handover;
@@ -64,6 +64,8 @@ pub(crate) struct Parts {
     /// Units get no stop time.
     pub(crate) open_end: bool,
     pub(crate) notes: Vec<String>,
+    /// Notes on what units share with each other, as they are in one process.
+    pub(crate) ties: Vec<String>,
 }
 
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
@@ -92,6 +94,8 @@ pub struct Run {
     checkpoint: Option<Checkpoint>,
     stop_reason: StopReason,
     notes: Vec<String>,
+    /// Those of the notes that are about units in one process.
+    ties: Vec<String>,
     warnings: Vec<String>,
     /// Bonds on whose sense direct feed-through says nothing.
     open_senses: OpenSenses,
@@ -132,6 +136,12 @@ pub fn divergence_advice(run: &Run) -> impl FnOnce(Option<bool>) -> String + use
 /// [`View::reals`](crate::observer::View::reals).
 pub fn looped_outputs(run: &Run) -> Vec<usize> {
     judgement::looped_outputs(run)
+}
+
+/// Notes on what the units of a run share because they are in one process, and on what they have changed of it so far.
+pub fn process_notes(run: &Run) -> Vec<String> {
+    let changes = reporting::process_changes(run);
+    run.ties.iter().cloned().chain(changes).collect()
 }
 
 /// The inputs that nothing feeds, and the start values of a run that have no effect.
@@ -185,6 +195,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         control_facts,
         period,
         mut notes,
+        ties,
         interrupt,
         waits_at_stop_time,
         open_end,
@@ -199,7 +210,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         ..period
     };
     let messages = engine::initialize(&mut state, &experiment)?;
-    notes.extend(messages.notes);
+    notes.extend(ties.iter().cloned().chain(messages.notes));
     let start = Step {
         time: period.start,
         ..Step::default()
@@ -238,6 +249,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         waits_at_stop_time,
         stop_reason: StopReason::Running,
         notes,
+        ties,
         warnings: messages.warnings,
         open_senses: OpenSenses::new(messages.open_senses),
         faulty: None,
@@ -247,6 +259,9 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         number: RUNS.fetch_add(1, Ordering::Relaxed),
     };
     end_if_due(&mut run)?;
+    if !run.has_ended() {
+        try_states(&mut run)?;
+    }
     Ok(run)
 }
 

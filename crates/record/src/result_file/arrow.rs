@@ -1,26 +1,21 @@
 //! Files of Arrow's IPC format: the chosen columns of one record batch at a time.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::{
-    ArrowPrimitiveType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block as Place, CompressionType, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Schema};
 
-use super::{Block, Contents, Form, Stream};
+use super::arrow_cells::{is_of_time, kind, times, values};
+use super::{Block, Contents, Form, Stream, metadata_units, unreadable, unreadable_date};
 use crate::guarded::guarded;
-use crate::heading::{take_units, time_of_columns};
+use crate::heading::{TimeColumn, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
@@ -32,6 +27,7 @@ const TAIL: u64 = 10;
 struct Footer {
     schema: Arc<Schema>,
     decoder: FileDecoder,
+    dictionaries: Vec<Place>,
     batches: Vec<Place>,
 }
 
@@ -52,31 +48,47 @@ fn try_with<R>(
     outcome.map_err(|error| ReadTableError::content(path, error.to_string()))
 }
 
-fn damaged() -> ArrowError {
+pub(super) fn damaged() -> ArrowError {
     ArrowError::ParseError("the file is damaged, or no Arrow file".to_owned())
 }
 
 pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
+    let fail = |message| ReadTableError::content(path, message);
     let footer = try_with(path, || read_footer(&mut File::open(path)?))?;
-    let fields = footer.schema.fields().iter().enumerate();
-    let known = fields.filter_map(|(place, field)| {
-        Some((Column::new(field.name(), kind(field.data_type())?), place))
-    });
-    let (mut columns, mut places): (Vec<Column>, Vec<usize>) = known.unzip();
-    let of_time = time_of_columns(&columns, time_column);
-    let of_time = of_time.map_err(|message| ReadTableError::content(path, message))?;
-    columns.remove(of_time.place);
-    let time = places.remove(of_time.place);
+    let fields = footer.schema.fields();
+    let column = |name: &str, data_type: &DataType| {
+        let kind = match data_type {
+            // If it is the time.
+            DataType::Timestamp(..) => Some(ColumnType::Real),
+            other => kind(other),
+        };
+        let kind = kind.ok_or_else(|| unreadable(name, data_type))?;
+        Ok(Column::new(name, kind))
+    };
+    let columns = fields.iter();
+    let columns = columns.map(|field| column(field.name(), field.data_type()));
+    let mut columns: Vec<Column> = columns.collect::<Result<_, _>>().map_err(fail)?;
+    let mut of_time = time_of_columns(&columns, time_column).map_err(fail)?;
+    let time = of_time.place;
+    if is_of_time(fields[time].data_type()) {
+        of_time = TimeColumn::at(time);
+    }
+    let mut places: Vec<usize> = (0..columns.len()).collect();
+    columns.remove(time);
+    places.remove(time);
+    let date = |place: &&usize| matches!(fields[**place].data_type(), DataType::Timestamp(..));
+    if let Some(place) = places.iter().find(date) {
+        return Err(fail(unreadable_date(fields[*place].name())));
+    }
     let metadata: Vec<(String, String)> = (footer.schema.metadata().iter())
         .map(|(key, text)| (key.clone(), text.clone()))
         .collect();
-    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
-    let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
-    let mut units: BTreeMap<String, String> = units.unwrap_or_default();
-    for column in &mut columns {
-        column.unit = units.remove(&column.name);
+    metadata_units(&mut columns, &metadata);
+    for (column, place) in columns.iter_mut().zip(&places) {
+        if is_of_time(fields[*place].data_type()) {
+            column.unit = Some("s".to_owned());
+        }
     }
-    take_units(&mut columns);
     Ok(Contents {
         columns,
         metadata,
@@ -91,25 +103,24 @@ pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, R
     })
 }
 
-/// All columns that can be read, whatever they are called.
+/// All columns, whatever they are called.
 pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     try_with(path, || {
         let mut file = File::open(path)?;
         let footer = read_footer(&mut file)?;
-        let fields = footer.schema.fields().iter().enumerate();
-        let known = fields.filter_map(|(place, field)| {
-            let values = Values::none(kind(field.data_type())?);
-            let name = field.name().clone();
-            let unit = None;
-            Some((place, Series { name, unit, values }))
-        });
-        let (places, mut columns): (Vec<usize>, Vec<Series>) = known.unzip();
-        let mut stream = ArrowStream {
-            path: path.to_owned(),
-            file,
-            decoder: footer.decoder.with_projection(places),
-            batches: footer.batches.into_iter(),
-        };
+        let mut columns = Vec::new();
+        for field in footer.schema.fields() {
+            let known = kind(field.data_type());
+            let refusal = || unreadable(field.name(), field.data_type());
+            let kind = known.ok_or_else(|| ArrowError::SchemaError(refusal()))?;
+            columns.push(Series {
+                name: field.name().clone(),
+                unit: None,
+                values: Values::none(kind),
+            });
+        }
+        let places = (0..columns.len()).collect();
+        let mut stream = ArrowStream::begin(path, file, footer, places)?;
         while let Some(batch) = stream.next_batch()? {
             for (column, cells) in columns.iter_mut().zip(batch.columns()) {
                 if !column.values.append(&values(&**cells)?) {
@@ -119,17 +130,6 @@ pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
         }
         Ok(columns)
     })
-}
-
-/// The kind of a column that can be read.
-fn kind(data_type: &DataType) -> Option<ColumnType> {
-    match data_type {
-        DataType::Float32 | DataType::Float64 => Some(ColumnType::Real),
-        DataType::Boolean => Some(ColumnType::Boolean),
-        DataType::Utf8 | DataType::LargeUtf8 => Some(ColumnType::String),
-        other if other.is_integer() => Some(ColumnType::Integer),
-        _ => None,
-    }
 }
 
 /// Reads the schema and the places of the record batches, of which none is beyond the end of the file.
@@ -144,19 +144,21 @@ fn read_footer(file: &mut File) -> Result<Footer, ArrowError> {
     let bytes = read_at(file, start, footer_length)?;
     let footer = root_as_footer(&bytes).map_err(|_| damaged())?;
     let schema = Arc::new(try_fb_to_schema(footer.schema().ok_or_else(damaged)?)?);
-    let batches: Vec<Place> = footer
-        .recordBatches()
-        .into_iter()
-        .flatten()
+    let batches: Vec<Place> = (footer.recordBatches().into_iter().flatten())
         .copied()
         .collect();
-    if batches.iter().any(|batch| !is_within(batch, length)) {
+    let dictionaries: Vec<Place> = (footer.dictionaries().into_iter().flatten())
+        .copied()
+        .collect();
+    let mut all = batches.iter().chain(&dictionaries);
+    if all.any(|batch| !is_within(batch, length)) {
         return Err(damaged());
     }
     let decoder = FileDecoder::new(Arc::clone(&schema), footer.version());
     Ok(Footer {
         schema,
         decoder,
+        dictionaries,
         batches,
     })
 }
@@ -194,12 +196,7 @@ impl Form for ArrowFile {
             }
             let places = columns.iter().map(|column| self.columns[*column]);
             let projection: Vec<usize> = std::iter::once(self.time).chain(places).collect();
-            Ok(ArrowStream {
-                path: self.path.clone(),
-                file,
-                decoder: footer.decoder.with_projection(projection),
-                batches: footer.batches.into_iter(),
-            })
+            ArrowStream::begin(&self.path, file, footer, projection)
         };
         Ok(Box::new(try_with(&self.path, open)?))
     }
@@ -210,6 +207,8 @@ struct ArrowStream {
     file: File,
     decoder: FileDecoder,
     batches: std::vec::IntoIter<Place>,
+    /// The first time, if times are timestamps.
+    first: Option<i64>,
 }
 
 impl Stream for ArrowStream {
@@ -218,7 +217,7 @@ impl Stream for ArrowStream {
         try_with(&path, || {
             while let Some(batch) = self.next_batch()? {
                 if batch.num_rows() > 0 {
-                    put(&batch, block)?;
+                    self.put(&batch, block)?;
                     return Ok(true);
                 }
             }
@@ -228,15 +227,53 @@ impl Stream for ArrowStream {
 }
 
 impl ArrowStream {
+    /// Reads the columns at these places.
+    fn begin(
+        path: &Path,
+        file: File,
+        footer: Footer,
+        places: Vec<usize>,
+    ) -> Result<Self, ArrowError> {
+        let mut stream = Self {
+            path: path.to_owned(),
+            file,
+            decoder: footer.decoder.with_projection(places),
+            batches: footer.batches.into_iter(),
+            first: None,
+        };
+        for place in footer.dictionaries {
+            let bytes = stream.bytes(&place)?;
+            stream.decoder.read_dictionary(&place, &bytes)?;
+        }
+        Ok(stream)
+    }
+
+    fn bytes(&mut self, place: &Place) -> Result<Buffer, ArrowError> {
+        let size = size(place).ok_or_else(damaged)?;
+        let offset = u64::try_from(place.offset()).map_err(|_| damaged())?;
+        let bytes = read_at(&mut self.file, offset, size)?;
+        check_compression(&bytes, place)?;
+        Ok(Buffer::from_vec(bytes))
+    }
+
+    /// The first column has the times.
+    fn put(&mut self, batch: &RecordBatch, block: &mut Block) -> Result<(), ArrowError> {
+        let [time, columns @ ..] = batch.columns() else {
+            return Err(damaged());
+        };
+        block.time = times(&**time, &mut self.first)?;
+        block.columns = columns
+            .iter()
+            .map(|column| values(&**column))
+            .collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
         let Some(place) = self.batches.next() else {
             return Ok(None);
         };
-        let size = size(&place).ok_or_else(damaged)?;
-        let offset = u64::try_from(place.offset()).map_err(|_| damaged())?;
-        let bytes = read_at(&mut self.file, offset, size)?;
-        check_compression(&bytes, &place)?;
-        let bytes = Buffer::from_vec(bytes);
+        let bytes = self.bytes(&place)?;
         self.decoder
             .read_record_batch(&place, &bytes)?
             .ok_or_else(damaged)
@@ -255,7 +292,9 @@ fn check_compression(bytes: &[u8], place: &Place) -> Result<(), ArrowError> {
     let head = usize::from(bytes.starts_with(&MARK)) * 4 + 4;
     let message = bytes.get(head..).ok_or_else(damaged)?;
     let message = root_as_message(message).map_err(|_| damaged())?;
-    let batch = message.header_as_record_batch().ok_or_else(damaged)?;
+    let of_dictionary = || message.header_as_dictionary_batch()?.data();
+    let batch = message.header_as_record_batch().or_else(of_dictionary);
+    let batch = batch.ok_or_else(damaged)?;
     let Some(compression) = batch.compression() else {
         return Ok(());
     };
@@ -280,63 +319,4 @@ fn check_compression(bytes: &[u8], place: &Place) -> Result<(), ArrowError> {
         }
     }
     Ok(())
-}
-
-fn put(batch: &RecordBatch, block: &mut Block) -> Result<(), ArrowError> {
-    let [time, columns @ ..] = batch.columns() else {
-        return Err(damaged());
-    };
-    let Values::Numbers(time) = values(&**time)? else {
-        return Err(damaged());
-    };
-    block.time = time;
-    block.columns = columns
-        .iter()
-        .map(|column| values(&**column))
-        .collect::<Result<_, _>>()?;
-    Ok(())
-}
-
-/// A missing number is NaN, a missing text is empty.
-fn values(column: &dyn Array) -> Result<Values, ArrowError> {
-    let texts = |cell: Option<&str>| cell.unwrap_or_default().to_owned();
-    Ok(Values::Numbers(match column.data_type() {
-        DataType::Float64 => numbers::<Float64Type>(column, |value| value),
-        DataType::Float32 => numbers::<Float32Type>(column, f64::from),
-        DataType::Int8 => numbers::<Int8Type>(column, f64::from),
-        DataType::Int16 => numbers::<Int16Type>(column, f64::from),
-        DataType::Int32 => numbers::<Int32Type>(column, f64::from),
-        DataType::Int64 => numbers::<Int64Type>(column, |value| value as f64),
-        DataType::UInt8 => numbers::<UInt8Type>(column, f64::from),
-        DataType::UInt16 => numbers::<UInt16Type>(column, f64::from),
-        DataType::UInt32 => numbers::<UInt32Type>(column, f64::from),
-        DataType::UInt64 => numbers::<UInt64Type>(column, |value| value as f64),
-        DataType::Boolean => {
-            let cell =
-                |cell: Option<bool>| cell.map_or(f64::NAN, |value| f64::from(u8::from(value)));
-            column.as_boolean().iter().map(cell).collect()
-        }
-        DataType::Utf8 => {
-            return Ok(Values::Text(
-                column.as_string::<i32>().iter().map(texts).collect(),
-            ));
-        }
-        DataType::LargeUtf8 => {
-            return Ok(Values::Text(
-                column.as_string::<i64>().iter().map(texts).collect(),
-            ));
-        }
-        _ => return Err(damaged()),
-    }))
-}
-
-fn numbers<T: ArrowPrimitiveType>(
-    column: &dyn Array,
-    number: impl Fn(T::Native) -> f64,
-) -> Vec<f64> {
-    let cells = column.as_primitive::<T>();
-    cells
-        .iter()
-        .map(|cell| cell.map_or(f64::NAN, &number))
-        .collect()
 }

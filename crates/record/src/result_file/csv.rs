@@ -9,7 +9,7 @@ use crate::csv_reader::{
     CsvError, NOT_TEXT, builders, check_time, is_of_ecos, not_a_number, read_names, read_row,
 };
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
-use crate::heading::{TimeColumn, place_of_time};
+use crate::heading::{Heading, TimeColumn, place_of_time};
 use crate::sink::{Column, ColumnType};
 use crate::table::Values;
 use crate::table_reader::ReadTableError;
@@ -46,7 +46,7 @@ fn content(path: &Path, (line, message): Wrong) -> ReadTableError {
 struct CsvFile {
     path: PathBuf,
     /// Names as the file has them, to see whether it has changed.
-    header: Vec<String>,
+    header: Vec<Heading>,
     dialect: Dialect,
     of_time: usize,
     /// The columns but the time, each with its cell.
@@ -95,8 +95,9 @@ fn read_first(pieces: &Pieces, time_column: Option<&str>) -> Result<(TimeColumn,
             .and_then(|()| read_row(&rows, &mut builders, &mut dialect))
             .map_err(|message| (rows.line, message))?;
     }
+    let is_time_quoted = header[time.place].is_quoted || builders[time.place].is_quoted;
     let columns = builders.into_iter().enumerate().map(|(cell, builder)| {
-        let series = builder.finish();
+        let series = builder.finish(is_time_quoted);
         let kind = match series.values {
             Values::Numbers(_) => ColumnType::Real,
             Values::Text(_) => ColumnType::String,
@@ -142,7 +143,7 @@ impl Form for CsvFile {
 
 struct CsvStream {
     pieces: Pieces,
-    header: Vec<String>,
+    header: Vec<Heading>,
     of_time: usize,
     chosen: Vec<Column>,
     /// By cell, the columns of the block that it goes to.

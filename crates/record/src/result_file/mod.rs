@@ -2,13 +2,20 @@
 
 #[cfg(feature = "parquet")]
 mod arrow;
+#[cfg(feature = "parquet")]
+mod arrow_cells;
 mod csv;
 mod doubles;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_cells;
+#[cfg(feature = "parquet")]
 mod part;
 
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::heading::TimeColumn;
@@ -56,36 +63,46 @@ type Open = fn(&Path, Option<&str>) -> Result<Contents, ReadTableError>;
 /// A form by the ending of a file's name.
 struct FormInfo {
     ending: &'static str,
+    /// The first bytes, and what people call it, where these tell it from others.
+    magic: Option<(&'static [u8], &'static str)>,
     open: Open,
     /// All columns that can be read, whatever they are called.
     columns: fn(&Path) -> Result<Vec<Series>, ReadTableError>,
 }
 
+const PARQUET_MAGIC: Option<(&[u8], &str)> = Some((b"PAR1", "Parquet"));
+const ARROW_MAGIC: Option<(&[u8], &str)> = Some((b"ARROW1", "Arrow IPC"));
+
 /// Forms besides comma-separated values, which files of all other names are.
 const FORMS: &[FormInfo] = &[
     FormInfo {
         ending: "parquet",
+        magic: PARQUET_MAGIC,
         open: parquet::open,
         columns: parquet::columns,
     },
     FormInfo {
         ending: "arrow",
+        magic: ARROW_MAGIC,
         open: arrow::open,
         columns: arrow::columns,
     },
     FormInfo {
         ending: "feather",
+        magic: ARROW_MAGIC,
         open: arrow::open,
         columns: arrow::columns,
     },
     FormInfo {
         ending: DOUBLES,
+        magic: None,
         open: doubles::open,
         columns: doubles::columns,
     },
     #[cfg(feature = "parquet")]
     FormInfo {
         ending: "part",
+        magic: None,
         open: part::open,
         columns: doubles::columns,
     },
@@ -98,6 +115,48 @@ fn form_of(path: &Path) -> Option<&'static FormInfo> {
     forms.find(|form| ending.eq_ignore_ascii_case(form.ending))
 }
 
+/// Refuses a file whose content is of another form than its name says.
+///
+/// # Errors
+/// The form, and the ending that it should have.
+pub(crate) fn check_ending(path: &Path) -> Result<(), ReadTableError> {
+    const HEAD: u64 = 256;
+    // What is no file may be read only once.
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut head = Vec::new();
+    let file = File::open(path).map(|file| file.take(HEAD));
+    if file
+        .and_then(|mut file| file.read_to_end(&mut head))
+        .is_err()
+    {
+        // The reader says why.
+        return Ok(());
+    }
+    let is_begin = |magic: &(&[u8], _)| head.starts_with(magic.0);
+    let found = FORMS
+        .iter()
+        .find(|form| form.magic.as_ref().is_some_and(is_begin));
+    let named = form_of(path).and_then(|form| form.magic);
+    let (content, ending) = match (found, named) {
+        (Some(form), named) if form.magic != named => {
+            (form.magic.map_or("", |magic| magic.1), form.ending)
+        }
+        (None, Some(_)) if is_text(&head) => ("text", "csv"),
+        _ => return Ok(()),
+    };
+    let message = format!("its content is {content}: give the file the extension .{ending}");
+    Err(ReadTableError::content(path, message))
+}
+
+/// Whether the begin of a file is a line of text.
+fn is_text(head: &[u8]) -> bool {
+    let text = head.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    let line = text.lines().next().unwrap_or_default();
+    line.contains([',', ';', '\t']) && !line.contains(|c: char| c.is_control() && c != '\t')
+}
+
 /// Whether a file is of another form than comma-separated values, by its name.
 pub(crate) fn is_columnar(path: &Path) -> bool {
     form_of(path).is_some()
@@ -105,7 +164,52 @@ pub(crate) fn is_columnar(path: &Path) -> bool {
 
 /// All columns of a table that is none of comma-separated values, with a time or without one; `None` for those.
 pub(crate) fn columns(path: &Path) -> Option<Result<Vec<Series>, ReadTableError>> {
-    form_of(path).map(|form| (form.columns)(path))
+    let checked = check_ending(path);
+    form_of(path).map(|form| checked.and_then(|()| (form.columns)(path)))
+}
+
+/// Why a column is not read.
+#[cfg(feature = "parquet")]
+fn unreadable(name: &str, of_type: impl std::fmt::Display) -> String {
+    format!(
+        "column `{name}` is of type {of_type}, which cannot be read; leave it out, or write it as float64, int64, bool or string"
+    )
+}
+
+/// Why a column of dates beside the times is not read.
+#[cfg(feature = "parquet")]
+fn unreadable_date(name: &str) -> String {
+    format!(
+        "column `{name}` is of type timestamp, which only the column of the times can be; leave it out, or write it as float64"
+    )
+}
+
+/// Takes the units of columns from metadata of gyrator, else from the names.
+#[cfg(feature = "parquet")]
+fn metadata_units(columns: &mut [Column], metadata: &[(String, String)]) {
+    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
+    let Some((_, json)) = units else {
+        return crate::heading::take_units(columns);
+    };
+    let units: Option<std::collections::BTreeMap<String, String>> = serde_json::from_str(json).ok();
+    let mut units = units.unwrap_or_default();
+    for column in columns {
+        column.unit = units.remove(&column.name);
+    }
+}
+
+/// The double that is nearest to a whole number with as many decimal places.
+#[cfg(feature = "parquet")]
+fn decimal(number: impl std::fmt::Display, places: i32) -> f64 {
+    let text = format!("{number}e{}", -places);
+    text.parse().unwrap_or(f64::NAN)
+}
+
+/// How far a date is from the first one, which is kept.
+#[cfg(feature = "parquet")]
+fn since_first(date: i64, first: &mut Option<i64>) -> f64 {
+    let first = *first.get_or_insert(date);
+    (i128::from(date) - i128::from(first)) as f64
 }
 
 /// The forms that a program without the feature `parquet` cannot read.
@@ -123,12 +227,13 @@ use parquet as arrow;
 
 impl ResultFile {
     /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) of doubles (`.rows`), or what a run has left (`.part`) where its name ends so, else comma-separated values as
-    /// [`read_csv`](crate::read_csv) reads them. Of nested Parquet columns and of types that are neither numbers, booleans nor texts there is none in
-    /// [`columns`](Self::columns). Whether a CSV column is text is decided by the first MiB of the file.
+    /// [`read_csv`](crate::read_csv) reads them. Decimal numbers become the nearest doubles, durations seconds; times
+    /// that are timestamps count from the first row. Whether a CSV column is text is decided by the first MiB of the file.
     ///
     /// # Errors
     ///
-    /// [`ReadTableError`], also where the path is no ordinary file: results are read more than once.
+    /// [`ReadTableError`], also for a column of another type (a list, a date, bytes), and for two columns of one name;
+    /// also where the path is no ordinary file: results are read more than once.
     pub fn open(path: &Path) -> Result<Self, ReadTableError> {
         Self::open_with(path, None)
     }
@@ -143,9 +248,17 @@ impl ResultFile {
         if path.metadata().is_ok_and(|found| !found.is_file()) {
             return Err(csv::not_a_file(path));
         }
+        check_ending(path)?;
+        let contents = form.map_or(csv::open as Open, |form| form.open)(path, time_column)?;
+        let mut seen = BTreeSet::new();
+        let mut columns = contents.columns.iter();
+        if let Some(column) = columns.find(|column| !seen.insert(&column.name)) {
+            let message = format!("there are two columns `{}`", column.name);
+            return Err(ReadTableError::content(path, message));
+        }
         Ok(Self {
             path: path.to_owned(),
-            contents: form.map_or(csv::open as Open, |form| form.open)(path, time_column)?,
+            contents,
         })
     }
 

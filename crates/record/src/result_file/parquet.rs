@@ -1,20 +1,21 @@
 //! Parquet files: the chosen columns, side by side through each group of rows.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
 
-use super::{Block, Contents, Form, Stream};
+use super::parquet_cells::{Meaning, arrow_types, kind};
+use super::{
+    Block, Contents, Form, Stream, metadata_units, since_first, unreadable, unreadable_date,
+};
 use crate::guarded::guarded;
-use crate::heading::{take_units, time_of_columns};
+use crate::heading::{TimeColumn, time_of_columns};
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
 use crate::table_reader::ReadTableError;
@@ -27,6 +28,7 @@ const ROWS: usize = 1 << 14;
 struct Leaf {
     place: usize,
     kind: ColumnType,
+    meaning: Meaning,
     /// Definition level of cells that have a value.
     level: i16,
     range: Option<(f64, f64)>,
@@ -48,7 +50,10 @@ fn try_with<R>(
     let damaged = || Err(ParquetError::General("the file is damaged".to_owned()));
     let outcome = guarded(action).unwrap_or_else(damaged);
     outcome.map_err(|error| {
-        let mut message = error.to_string();
+        let mut message = match error {
+            ParquetError::General(message) => message,
+            other => other.to_string(),
+        };
         if message.contains("Disabled feature") {
             message += "; write the file with compression=\"snappy\" or \"lz4\", or without";
         }
@@ -57,20 +62,24 @@ fn try_with<R>(
 }
 
 pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, ReadTableError> {
+    let fail = |message| ReadTableError::content(path, message);
     let reader = reader(path)?;
-    let (mut columns, mut leaves) = try_with(path, || Ok(read_schema(&reader)))?;
-    let of_time = time_of_columns(&columns, time_column);
-    let of_time = of_time.map_err(|message| ReadTableError::content(path, message))?;
+    let (mut columns, mut leaves) = try_with(path, || read_schema(&reader))?;
+    let mut of_time = time_of_columns(&columns, time_column).map_err(fail)?;
     columns.remove(of_time.place);
     let time = leaves.remove(of_time.place);
-    let metadata = metadata(&reader);
-    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
-    let units = units.and_then(|(_, json)| serde_json::from_str(json).ok());
-    let mut units: BTreeMap<String, String> = units.unwrap_or_default();
-    for column in &mut columns {
-        column.unit = units.remove(&column.name);
+    if matches!(time.meaning, Meaning::Duration(_) | Meaning::Date(_)) {
+        // Its type says the unit.
+        of_time = TimeColumn::at(of_time.place);
     }
-    take_units(&mut columns);
+    refuse_dates(&columns, &leaves).map_err(fail)?;
+    let metadata = metadata(&reader);
+    metadata_units(&mut columns, &metadata);
+    for (column, leaf) in columns.iter_mut().zip(&leaves) {
+        if matches!(leaf.meaning, Meaning::Duration(_)) {
+            column.unit = Some("s".to_owned());
+        }
+    }
     let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).ok();
     Ok(Contents {
         columns,
@@ -86,11 +95,20 @@ pub(super) fn open(path: &Path, time_column: Option<&str>) -> Result<Contents, R
     })
 }
 
-/// All columns that can be read, whatever they are called.
+fn refuse_dates(columns: &[Column], leaves: &[Leaf]) -> Result<(), String> {
+    let is_date = |(_, leaf): &(_, &Leaf)| matches!(leaf.meaning, Meaning::Date(_));
+    match columns.iter().zip(leaves).find(is_date) {
+        Some((column, _)) => Err(unreadable_date(&column.name)),
+        None => Ok(()),
+    }
+}
+
+/// All columns, whatever they are called.
 pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     let reader = reader(path)?;
     try_with(path, || {
-        let (columns, leaves) = read_schema(&reader);
+        let (columns, leaves) = read_schema(&reader)?;
+        refuse_dates(&columns, &leaves).map_err(ParquetError::General)?;
         let mut scratch = Scratch::default();
         let read = |(column, leaf): (Column, Leaf)| {
             let mut values = Values::none(leaf.kind);
@@ -139,50 +157,34 @@ fn metadata(reader: &SerializedFileReader<File>) -> Vec<(String, String)> {
     entries.filter_map(pair).collect()
 }
 
-/// The columns that can be read.
-fn read_schema(reader: &SerializedFileReader<File>) -> (Vec<Column>, Vec<Leaf>) {
+/// The columns; one that cannot be read is an error.
+fn read_schema(
+    reader: &SerializedFileReader<File>,
+) -> Result<(Vec<Column>, Vec<Leaf>), ParquetError> {
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let leaves = schema.columns().iter().enumerate();
-    let leaves = leaves.filter_map(|(place, column)| {
-        let kind = kind(column)?;
-        let name = column.path().parts().join(".");
-        let leaf = Leaf {
+    let types = arrow_types(&metadata(reader));
+    let mut known = (Vec::new(), Vec::new());
+    for (place, column) in schema.columns().iter().enumerate() {
+        let parts = column.path().parts();
+        let arrow_type = match parts {
+            [name] => types.get(name),
+            _ => None,
+        };
+        let (kind, meaning) = kind(column, arrow_type).map_err(|of_type| {
+            let name = parts.first().map_or("", |name| name);
+            ParquetError::General(unreadable(name, of_type))
+        })?;
+        known.0.push(Column::new(parts.join("."), kind));
+        let range = (meaning == Meaning::Plain).then(|| range(reader, place));
+        known.1.push(Leaf {
             place,
             kind,
+            meaning,
             level: column.max_def_level(),
-            range: range(reader, place),
-        };
-        Some((Column::new(name, kind), leaf))
-    });
-    leaves.unzip()
-}
-
-fn kind(column: &ColumnDescriptor) -> Option<ColumnType> {
-    use parquet::basic::{ConvertedType as Converted, LogicalType as Logical, Type};
-    // Dates, and whole numbers that stand for decimal ones, are other numbers than they look like.
-    let is_date = matches!(
-        column.logical_type_ref(),
-        Some(Logical::Date | Logical::Time(_) | Logical::Timestamp(_) | Logical::Decimal(_))
-    );
-    let was_date = matches!(
-        column.converted_type(),
-        Converted::DATE
-            | Converted::TIME_MILLIS
-            | Converted::TIME_MICROS
-            | Converted::TIMESTAMP_MILLIS
-            | Converted::TIMESTAMP_MICROS
-            | Converted::DECIMAL
-    );
-    if column.max_rep_level() > 0 || is_date || was_date {
-        return None;
+            range: range.flatten(),
+        });
     }
-    match column.physical_type() {
-        Type::BOOLEAN => Some(ColumnType::Boolean),
-        Type::INT32 | Type::INT64 => Some(ColumnType::Integer),
-        Type::FLOAT | Type::DOUBLE => Some(ColumnType::Real),
-        Type::BYTE_ARRAY => Some(ColumnType::String),
-        Type::INT96 | Type::FIXED_LEN_BYTE_ARRAY => None,
-    }
+    Ok(known)
 }
 
 /// By the statistics of all groups of rows.
@@ -212,7 +214,7 @@ impl Form for ParquetFile {
     fn stream(&self, columns: &[usize]) -> Result<Box<dyn Stream>, ReadTableError> {
         let reader = reader(&self.path)?;
         let rows = u64::try_from(reader.metadata().file_metadata().num_rows()).ok();
-        let (_, mut leaves) = try_with(&self.path, || Ok(read_schema(&reader)))?;
+        let (_, mut leaves) = try_with(&self.path, || read_schema(&reader))?;
         let of_time = self.time.place;
         leaves.retain(|leaf| leaf.place != of_time);
         if leaves != self.leaves || rows != self.rows {
@@ -307,6 +309,9 @@ struct Scratch {
     floats: Vec<f32>,
     doubles: Vec<f64>,
     texts: Vec<ByteArray>,
+    fixed: Vec<FixedLenByteArray>,
+    /// The first of the dates.
+    first: Option<i64>,
 }
 
 impl Scratch {
@@ -330,7 +335,12 @@ impl Scratch {
         }
         let mut texts = Vec::new();
         if let ColumnReader::ByteArrayColumnReader(column) = column {
-            let text = |cell: &ByteArray| String::from_utf8_lossy(cell.data()).into_owned();
+            let mut is_text = true;
+            let text = |cell: &ByteArray| {
+                let text = std::str::from_utf8(cell.data());
+                is_text &= text.is_ok();
+                text.unwrap_or_default().to_owned()
+            };
             let missing = String::new;
             let (levels, scratch) = (&mut self.levels, &mut self.texts);
             cells(
@@ -341,6 +351,10 @@ impl Scratch {
                 missing,
                 text,
             )?;
+            if !is_text {
+                let message = "a column has bytes that are no UTF-8 text; write it as string";
+                return Err(ParquetError::General(message.to_owned()));
+            }
         }
         let found = texts.len();
         *values = Values::Text(texts);
@@ -355,7 +369,7 @@ impl Scratch {
         all: &mut Vec<f64>,
     ) -> Result<(), ParquetError> {
         use ColumnReader as Of;
-        let (level, missing) = (leaf.level, || f64::NAN);
+        let (level, missing, meaning) = (leaf.level, || f64::NAN, leaf.meaning);
         let levels = &mut self.levels;
         match column {
             Of::BoolColumnReader(c) => {
@@ -363,11 +377,19 @@ impl Scratch {
                 cells(c, level, (levels, &mut self.booleans), all, missing, number)
             }
             Of::Int32ColumnReader(c) => {
-                let number = |value: &i32| f64::from(*value);
+                let number = |value: &i32| match meaning {
+                    Meaning::Unsigned => f64::from(value.cast_unsigned()),
+                    _ => meaning.of_integer(i64::from(*value)),
+                };
                 cells(c, level, (levels, &mut self.int32), all, missing, number)
             }
             Of::Int64ColumnReader(c) => {
-                let number = |value: &i64| *value as f64;
+                let first = &mut self.first;
+                let number = |value: &i64| match meaning {
+                    Meaning::Plain => *value as f64,
+                    Meaning::Date(of_second) => since_first(*value, first) / of_second,
+                    _ => meaning.of_integer(*value),
+                };
                 cells(c, level, (levels, &mut self.int64), all, missing, number)
             }
             Of::FloatColumnReader(c) => {
@@ -378,7 +400,15 @@ impl Scratch {
                 let number = |value: &f64| *value;
                 cells(c, level, (levels, &mut self.doubles), all, missing, number)
             }
-            _ => Ok(()),
+            Of::ByteArrayColumnReader(c) => {
+                let number = |value: &ByteArray| meaning.of_bytes(value.data());
+                cells(c, level, (levels, &mut self.texts), all, missing, number)
+            }
+            Of::FixedLenByteArrayColumnReader(c) => {
+                let number = |value: &FixedLenByteArray| meaning.of_bytes(value.data());
+                cells(c, level, (levels, &mut self.fixed), all, missing, number)
+            }
+            Of::Int96ColumnReader(_) => Ok(()),
         }
     }
 }
@@ -390,7 +420,7 @@ fn cells<T: DataType, V>(
     (levels, values): (&mut Vec<i16>, &mut Vec<T::T>),
     all: &mut Vec<V>,
     missing: impl Fn() -> V,
-    value: impl Fn(&T::T) -> V,
+    mut value: impl FnMut(&T::T) -> V,
 ) -> Result<(), ParquetError> {
     levels.clear();
     values.clear();
@@ -404,7 +434,7 @@ fn cells<T: DataType, V>(
     let cell = |found: &i16| {
         let is_there = *found == level;
         let cell = is_there.then(|| values.next()).flatten();
-        cell.map_or_else(&missing, &value)
+        cell.map_or_else(&missing, &mut value)
     };
     all.extend(levels.iter().map(cell));
     Ok(())

@@ -106,7 +106,8 @@ fn errors_name_the_line_of_the_file() {
     );
 }
 
-/// Columns that are not asked for are not read, whatever is in them.
+/// Columns that are not asked for are not read, whatever is in them. Where the times stand in quotes, too, quotes do not
+/// tell texts from numbers.
 #[test]
 fn a_text_beyond_the_first_piece_is_a_gap() {
     let mut text = "time,x,y\n".to_owned();
@@ -115,6 +116,22 @@ fn a_text_beyond_the_first_piece_is_a_gap() {
     }
     assert!(text.len() > 1 << 20, "longer than the first piece");
     text.push_str("100000,\"off\",none\n");
+    let (_folder, path) = file_of(&text);
+    let file = ResultFile::open(&path).unwrap();
+    let mut blocks = file.blocks(&[0]).unwrap();
+    let mut last = String::new();
+    while let Some(block) = blocks.next_block().unwrap() {
+        if let Values::Text(texts) = &block.columns[0] {
+            last.clone_from(texts.last().unwrap());
+        }
+    }
+    assert_eq!(last, "off");
+    assert!(read_all(&file).is_err());
+    let quoted = |line: &str| match line.split_once(',') {
+        Some((time, rest)) => format!("\"{time}\",{rest}\n"),
+        None => line.to_owned(),
+    };
+    let text: String = text.lines().map(quoted).collect();
     let (_folder, path) = file_of(&text);
     let file = ResultFile::open(&path).unwrap();
     let mut blocks = file.blocks(&[0]).unwrap();

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use gyrator_record::{
-    Cell, Column, ColumnType, CsvSink, MemorySink, Output, RecordError, ResultFile, RowSink, Table,
-    Values, create_sink, parse_csv, place_of_cell, read_csv, read_table_with,
+    Cell, Column, ColumnType, CsvSink, MemorySink, Output, RecordError, ResultFile, RowSink,
+    Series, Table, Values, create_sink, parse_csv, place_of_cell, read_csv, read_table_with,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -610,4 +610,69 @@ fn rows_survive_columns_that_find_no_room() {
     sink.finish().unwrap();
     assert_eq!(sink.rows(), 2);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+/// In quotes a cell is text where the times need none; where a program quotes all cells, quotes say nothing.
+#[test]
+fn cells_in_quotes_are_texts() {
+    let kinds = |text: &str| -> Vec<bool> {
+        let series = parse(text).unwrap().series;
+        let is_text = |series: &Series| matches!(series.values, Values::Text(_));
+        series.iter().map(is_text).collect()
+    };
+    assert_eq!(kinds("time,x,y\n0,\"007\",1\n1,\"7\",2\n"), [true, false]);
+    assert_eq!(kinds("time;x\n0,5;\"1,5\"\n1;\"2\"\n"), [true]);
+    assert_eq!(kinds("\"time\",\"x\"\n0,\"007\"\n1,\"7\"\n"), [false]);
+    assert_eq!(kinds("time,x\n0,\"true\"\n"), [true]);
+    assert_eq!(kinds("time,x\n\"0\",\"007\"\n\"1\",\"7\"\n"), [false]);
+    assert_eq!(kinds("time,x\n0,\"1\"\n1,2\n"), [false]);
+    assert_eq!(kinds("time,x\n0,1\n1,\"2\"\n"), [false]);
+    assert_eq!(kinds("time,x\n"), [false]);
+}
+
+/// A name that ends in brackets is the same when a result is read again; headings of others have units.
+#[test]
+fn names_in_brackets_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = [
+        "a.x [m]",
+        "a.y[rad]",
+        "a.z[1]",
+        "a.z[1,2]",
+        "a.\"w\" [m]",
+        "[s]",
+        "time [s]",
+    ];
+    let kinds: Vec<Column> = (names.iter())
+        .map(|name| Column::new(*name, ColumnType::Real))
+        .collect();
+    let path = folder.path().join("out.csv");
+    let mut sink = CsvSink::create(&path).unwrap();
+    sink.begin(&kinds).unwrap();
+    sink.real_row(0.0, &[0.0; 7]).unwrap();
+    sink.finish().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        text.starts_with("time,\"a.x [m]\",\"a.y[rad]\",a.z[1],\"a.z[1,2]\","),
+        "{text}"
+    );
+    let read = gyrator_record::read_table(&path).unwrap();
+    let found: Vec<(&str, Option<&str>)> = (read.series.iter())
+        .map(|series| (series.name.as_str(), series.unit.as_deref()))
+        .collect();
+    let mut expected: Vec<(&str, Option<&str>)> = names.iter().map(|name| (*name, None)).collect();
+    // Its quotes are needed.
+    expected[4] = ("a.\"w\"", Some("m"));
+    assert_eq!(found, expected);
+    for text in [
+        "time,x [m]\n0,1\n",
+        "\"time\",\"x [m]\"\n0,1\n",
+        "time,\"x,y [m]\"\n0,1\n",
+    ] {
+        assert_eq!(
+            parse(text).unwrap().series[0].unit.as_deref(),
+            Some("m"),
+            "{text}"
+        );
+    }
 }

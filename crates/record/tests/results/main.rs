@@ -5,6 +5,8 @@
 mod compare;
 mod csv;
 #[cfg(feature = "parquet")]
+mod foreign;
+#[cfg(feature = "parquet")]
 mod forms;
 #[cfg(feature = "parquet")]
 mod large;
