@@ -237,7 +237,7 @@ pub struct Report {
     /// The verdict by [`coupling_error_estimate`](Self::coupling_error_estimate), whatever grows: the verdict, if the run does not diverge.
     pub estimated_verdict: Verdict,
     /// The greatest error of a signal by the coupling, relative to its range, as root of the mean square; estimated
-    /// from this run alone, and within a factor 3 in four of five systems. `None` where it is not known.
+    /// from this run alone, and within a factor 3 in half to four fifths of the systems that were measured. `None` where it is not known.
     pub coupling_error_estimate: Option<f64>,
     /// What to do about a coupling that diverges; whoever verifies it writes it here.
     pub advice: Option<String>,
