@@ -265,17 +265,6 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-impl Divergence {
-    /// The verdict on a run or a bond with this divergence, whose error is estimated to be `estimated`.
-    pub(crate) const fn verdict(self, estimated: Verdict) -> Verdict {
-        match self {
-            Self::None => estimated,
-            Self::Suspected => Verdict::CannotTell,
-            Self::Verified => Verdict::Diverging,
-        }
-    }
-}
-
 impl Report {
     /// Takes over what a second run has told of a run that was [suspected](Divergence::Suspected), for its suspected bonds, too.
     pub fn settle(&mut self, divergence: Divergence) {

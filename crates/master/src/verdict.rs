@@ -94,6 +94,15 @@ pub enum Divergence {
 }
 
 impl Divergence {
+    /// The verdict on a run or a bond with this divergence, whose error is estimated to be `estimated`.
+    pub(crate) const fn verdict(self, estimated: Verdict) -> Verdict {
+        match self {
+            Self::None => estimated,
+            Self::Suspected => Verdict::CannotTell,
+            Self::Verified => Verdict::Diverging,
+        }
+    }
+
     /// One word.
     pub const fn word(self) -> &'static str {
         match self {
