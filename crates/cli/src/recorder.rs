@@ -165,6 +165,8 @@ impl ResultFile {
     /// Ends the file of a run that an FMU has ended with the process, and says so.
     pub(crate) fn keep(&self) {
         let text = match self.abandon() {
+            // The standard output, or no file at all.
+            Ok(()) if [Path::new("-"), Path::new("")].contains(&&*self.path) => return,
             Ok(()) => format!(
                 "{} kept in {}",
                 count(self.size().0, "row"),

@@ -520,6 +520,18 @@ fn r62_exit_without_a_supervisor_is_no_success() {
     }
 }
 
+/// Those that are in no file are nowhere to be named.
+#[test]
+fn r62_exit_without_a_supervisor_keeps_rows_on_the_standard_output() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 71);
+    bench.write("system.toml", &system_of_a_pump(&fmu));
+    let outcome = bench.run("run system.toml --no-supervisor -o -".split(' '));
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout.lines().count(), 6, "{}", outcome.stdout);
+    assert!(!outcome.stderr.contains("kept"), "{}", outcome.stderr);
+}
+
 /// A process that an FMU has made may end as it likes.
 #[test]
 fn r62_a_process_of_an_fmu_may_exit() {
