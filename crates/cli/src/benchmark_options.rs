@@ -5,7 +5,7 @@ use std::process::Command;
 
 use clap::Args;
 
-pub use crate::options::positive;
+pub use crate::options::{positive, threads};
 
 // How the cases of benchmarks are run.
 #[expect(
@@ -23,7 +23,7 @@ pub struct BenchmarkExecution {
     #[arg(long, value_name = "ROLE,…", num_args = 0.., value_delimiter = ',', require_equals = true)]
     pub isolate: Option<Vec<String>>,
     /// Number of cases at the same time [default: one per core]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = threads, allow_negative_numbers = true)]
     pub worker_threads: Option<NonZeroUsize>,
 }
 

@@ -59,8 +59,10 @@ impl Interrupt {
         Arc::clone(&self.requested)
     }
 
-    /// The file to flush on a signal.
+    /// The file to flush on a signal, and to end if an FMU ends the process.
     pub(crate) fn set_result(&self, file: ResultFile) {
+        let kept = file.clone();
+        gyrator_worker::before_exit_of_fmus(move || kept.keep());
         let _ = self.result.set(file);
     }
 

@@ -1,5 +1,6 @@
 //! Options that several verbs share.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
 use crate::picture;
 use crate::screen;
+
+/// Most threads, or runs at the same time.
+const MOST_THREADS: u16 = 1024;
 
 // When the simulation starts and ends, and in which steps.
 #[derive(Debug, Args)]
@@ -281,9 +285,9 @@ pub(crate) struct ExecutionOptions {
     #[arg(allow_negative_numbers = true)]
     pub(crate) memory_limit: Option<u64>,
     /// Threads that may step the FMUs, where that is faster [default: 1]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "NUMBER", value_parser = threads)]
     #[arg(allow_negative_numbers = true)]
-    pub(crate) worker_threads: Option<u16>,
+    pub(crate) worker_threads: Option<NonZeroUsize>,
     /// Pass NaN and infinite values on, instead of ending the run
     #[arg(long)]
     pub(crate) no_nan_check: bool,
@@ -315,7 +319,7 @@ impl ExecutionOptions {
     /// Options of a run, which `interrupt` ends.
     pub(crate) fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
-            threads: self.worker_threads.map_or(1, usize::from),
+            threads: self.worker_threads.map_or(1, NonZeroUsize::get),
             accept_not_finite: self.no_nan_check,
             log_fmu_calls: self.log_level >= LogLevel::Info,
             interrupt: Some(interrupt.requested()),
@@ -446,6 +450,19 @@ pub fn positive(text: &str) -> Result<f64, String> {
             Err("it must be positive".to_owned())
         }
     })
+}
+
+/// A number of threads or of runs at the same time.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text
+        .parse::<u16>()
+        .ok()
+        .filter(|number| *number <= MOST_THREADS);
+    let number = number.and_then(|number| NonZeroUsize::new(number.into()));
+    number.ok_or_else(|| format!("{text} is not in 1..={MOST_THREADS}"))
 }
 
 fn tolerance(text: &str) -> Result<Tolerance, String> {

@@ -13,6 +13,7 @@ use gyrator_record::{Cell, Column, ColumnType, QueuedSink, RecordError, RowSink,
 use gyrator_worker::surroundings;
 
 use crate::failure::Failure;
+use crate::numbers::count;
 use crate::result_output::ResultOutput;
 use crate::screen;
 
@@ -159,6 +160,21 @@ impl ResultFile {
         Err(format!(
             "{path} was still being written and is not ended: its rows are in {rows} or {path}"
         ))
+    }
+
+    /// Ends the file of a run that an FMU has ended with the process, and says so.
+    pub(crate) fn keep(&self) {
+        let text = match self.abandon() {
+            // The standard output, or no file at all.
+            Ok(()) if [Path::new("-"), Path::new("")].contains(&&*self.path) => return,
+            Ok(()) => format!(
+                "{} kept in {}",
+                count(self.size().0, "row"),
+                self.path.display()
+            ),
+            Err(error) => format!("error: {error}"),
+        };
+        screen::message(&format!("{text}\n"));
     }
 
     /// Ends the file. A further call looks whether it still has its name.

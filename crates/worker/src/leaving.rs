@@ -2,14 +2,16 @@
 
 #![expect(unsafe_code, reason = "calls the C library")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gyrator_fmu::flight_recorder::{self, Slot};
 
 use crate::{crash_handler, death};
+#[cfg(target_os = "linux")]
+use immediate::end_process;
 
 /// Ends the process without running what FMUs have registered for its end, which often crashes
 /// . Their output through the C library appears.
@@ -27,18 +29,15 @@ static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 /// The process that reports how an FMU has ended it, and the slots with the calls in progress.
 static REPORTED: OnceLock<(libc::pid_t, &'static [Slot])> = OnceLock::new();
 
-/// Lets the process end with `code` and a message where an FMU calls `exit`, which would otherwise
-/// pass for the end of the program, and with a message where it crashes. For runs without a supervisor;
+/// The exit code of a process that an FMU has ended.
+static CODE: AtomicU8 = AtomicU8::new(0);
+
+/// Lets the process end with `code` and a message if an FMU calls `exit`, `quick_exit`, `_exit` or `_Exit`, which would
+/// otherwise pass for the end of the program, and with a message if it crashes. For runs without a supervisor;
 /// [`program_ends`] says that the program itself is about to end.
 pub fn report_exit_of_fmus(code: u8) {
-    static CODE: AtomicU8 = AtomicU8::new(0);
-    extern "C" fn report_exit() {
-        if IS_LEAVING.load(Ordering::Relaxed) {
-            return;
-        }
-        report("an FMU called exit");
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(CODE.load(Ordering::Relaxed).into()) }
+    extern "C" fn at_exit() {
+        end_if_reported("an FMU called exit");
     }
     CODE.store(code, Ordering::Relaxed);
     let mut is_first = false;
@@ -49,9 +48,107 @@ pub fn report_exit_of_fmus(code: u8) {
     });
     if is_first {
         // SAFETY: the function stays where it is until the end.
-        // Where it cannot be registered, exit is as without.
-        let _ = unsafe { libc::atexit(report_exit) };
+        // If it cannot be registered, exit is as without.
+        let _ = unsafe { libc::atexit(at_exit) };
+        #[cfg(target_os = "linux")]
+        immediate::report_quick_exit();
         crash_handler::handle(report_crash);
+    }
+}
+
+/// What is to be done before an FMU ends the process.
+static LAST_ACT: Mutex<Option<Box<dyn Fn() + Send>>> = Mutex::new(None);
+
+/// Does something before the process ends because an FMU has called `exit` or its kin ([`report_exit_of_fmus`]), such as
+/// writing the rows of a result. The last function that was given counts.
+pub fn before_exit_of_fmus(act: impl Fn() + Send + 'static) {
+    *LAST_ACT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+}
+
+/// Whether this is the process that reports how an FMU has ended it. Copies that an FMU has made of the process may end as
+/// they like.
+fn is_reported() -> bool {
+    // SAFETY: the call takes nothing and cannot fail.
+    let process = unsafe { libc::getpid() };
+    let reported = REPORTED.get();
+    reported.is_some_and(|(reported, _)| *reported == process)
+}
+
+/// Ends the process with a message if an FMU is about to end it.
+fn end_if_reported(what: &str) {
+    if IS_LEAVING.load(Ordering::Relaxed) || !is_reported() {
+        return;
+    }
+    static IS_ENDING: AtomicBool = AtomicBool::new(false);
+    while IS_ENDING.swap(true, Ordering::Relaxed) {
+        // SAFETY: waits for another thread, which ends the process.
+        unsafe { libc::pause() };
+    }
+    report(what);
+    // A handler of a signal may have interrupted what the last act needs.
+    // SAFETY: the default action runs no code of this process.
+    unsafe { libc::signal(libc::SIGALRM, libc::SIG_DFL) };
+    // SAFETY: ends a process that does not end by itself.
+    unsafe { libc::alarm(LONGEST_END) };
+    let act = LAST_ACT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(act) = &*act {
+        act();
+    }
+    end_process(CODE.load(Ordering::Relaxed).into())
+}
+
+/// Longest time that the last act may take, s.
+const LONGEST_END: c_uint = 60;
+
+#[cfg(not(target_os = "linux"))]
+fn end_process(code: c_int) -> ! {
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
+}
+
+/// `_exit`, `_Exit` and `quick_exit`, which call nothing at the end of a process that is registered for `exit`.
+#[cfg(target_os = "linux")]
+mod immediate {
+    use std::ffi::c_int;
+
+    use super::end_if_reported;
+
+    unsafe extern "C" {
+        fn at_quick_exit(function: extern "C" fn()) -> c_int;
+    }
+
+    pub(super) fn report_quick_exit() {
+        extern "C" fn at_end() {
+            end_if_reported("an FMU called quick_exit");
+        }
+        // SAFETY: the function stays where it is until the end.
+        // If it cannot be registered, quick_exit is as without.
+        let _ = unsafe { at_quick_exit(at_end) };
+    }
+
+    /// The `_exit` of all code of the process outside of the C library: libraries that are loaded later find the
+    /// functions of the program before those of the C library.
+    // SAFETY: it does what the function of this name does.
+    #[unsafe(no_mangle)]
+    extern "C" fn _exit(code: c_int) -> ! {
+        end_if_reported("an FMU called _exit");
+        end_process(code)
+    }
+
+    /// As above.
+    // SAFETY: it does what the function of this name does.
+    #[unsafe(no_mangle)]
+    extern "C" fn _Exit(code: c_int) -> ! {
+        end_if_reported("an FMU called _Exit");
+        end_process(code)
+    }
+
+    /// What the C library does in `_exit`.
+    pub(super) fn end_process(code: c_int) -> ! {
+        loop {
+            // SAFETY: ends the process.
+            unsafe { libc::syscall(libc::SYS_exit_group, code) };
+        }
     }
 }
 
@@ -59,13 +156,7 @@ pub fn report_exit_of_fmus(code: u8) {
 extern "C" fn report_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the default action runs no code of this process.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: the call takes nothing and cannot fail.
-    let process = unsafe { libc::getpid() };
-    // Copies that an FMU has made of the process may crash as they like.
-    if REPORTED
-        .get()
-        .is_some_and(|(reported, _)| *reported == process)
-    {
+    if is_reported() {
         report(death::known_signal(signal).unwrap_or("a signal"));
     }
     // SAFETY: raising a signal is sound; its default action waits for the end of the handler.

@@ -45,7 +45,7 @@ pub use channel::{Channel, MAX_FILES, MAX_MESSAGE, Received};
 pub use death::{Cause, Death, Place};
 pub use descendants::{adopt_orphans, end_orphans};
 pub use kept_file::KeptFile;
-pub use leaving::{program_ends, report_exit_of_fmus};
+pub use leaving::{before_exit_of_fmus, program_ends, report_exit_of_fmus};
 pub use process::raise_descriptor_limit;
 pub use shared_memory::{Shareable, SharedMemory, wait, wake};
 pub use supervisor::{GRACE, KeptResults, Stop, Supervised, Supervisor, WorkerEnd, WorkerOutcome};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gyrator_fmu::memory::{own_bytes_of, resident_bytes_of};
+use gyrator_fmu::memory::{own_bytes_of, resident_bytes, resident_bytes_of};
 
 use crate::board::Board;
 use crate::death::Cause;
@@ -38,6 +38,13 @@ impl MemoryWatch {
             is_over: false,
             growth: BTreeMap::new(),
         }
+    }
+
+    /// The cause of a death before the first look: a limit below what this process has itself. A worker has as much, and may
+    /// be done before it is looked at.
+    pub(crate) fn at_start(&self) -> Option<Cause> {
+        let is_below = |limit: &u64| resident_bytes().is_some_and(|own| own > *limit);
+        self.limit.filter(is_below).map(Cause::MemoryLimit)
     }
 
     /// Looks. Returns the cause of a death where the limit is exceeded.

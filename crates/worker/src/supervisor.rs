@@ -309,7 +309,13 @@ impl Supervised {
     pub fn wait(mut self, stop: &Stop) -> io::Result<WorkerEnd> {
         // While the worker works.
         let sweeper = leftovers::sweep_aside();
+        let mut cause = self.memory.at_start();
         let (status, killed) = loop {
+            if let Some(cause) = cause {
+                let death = Death::new(cause, &self.board);
+                self.process.kill();
+                break (self.process.wait()?, Some(death));
+            }
             self.listen();
             if let Some(status) = self.process.try_wait()? {
                 break (status, None);
@@ -318,11 +324,7 @@ impl Supervised {
                 continue;
             }
             self.next_look = Instant::now() + INTERVAL;
-            if let Some(cause) = self.reason_to_kill(stop) {
-                let death = Death::new(cause, &self.board);
-                self.process.kill();
-                break (self.process.wait()?, Some(death));
-            }
+            cause = self.reason_to_kill(stop);
         };
         self.drain();
         let interrupted = stop.requests() > 0;

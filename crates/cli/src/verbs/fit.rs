@@ -21,6 +21,7 @@ use crate::failure::{Failure, Message};
 use crate::hosts::HostOptions;
 use crate::input_kind::{self, Wanted};
 use crate::numbers::{count, short};
+use crate::options::threads;
 use crate::{overwriting, screen, summary_file};
 
 #[derive(Debug, Args)]
@@ -36,7 +37,7 @@ pub(super) struct Options {
     #[arg(long, short = 'o', value_name = "FILE.json")]
     output_file: Option<PathBuf>,
     /// Number of runs at the same time [default: one per core]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = threads, allow_negative_numbers = true)]
     worker_threads: Option<NonZeroUsize>,
     #[command(flatten)]
     hosts: HostOptions,

@@ -27,7 +27,7 @@ use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::live::{LiveOptions, StudyPage};
 use crate::numbers::count;
-use crate::options::{check_isolated, not_negative, time_limit};
+use crate::options::{check_isolated, not_negative, threads as thread_count, time_limit};
 use crate::progress::ShowOptions;
 use crate::study_directories::StudyDirectories;
 use crate::study_journals::{self, journal_of};
@@ -70,7 +70,7 @@ pub(super) struct Options {
     #[arg(long)]
     dry_run: bool,
     /// Number of runs at the same time [default: one per core]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = thread_count, allow_negative_numbers = true)]
     worker_threads: Option<NonZeroUsize>,
     /// Run in this process, where a crash of an FMU ends the study, now and when it is run again [Linux]
     #[arg(long)]

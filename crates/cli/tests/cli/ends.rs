@@ -34,6 +34,47 @@ fn r53_the_memory_of_isolated_components_counts() {
     }
 }
 
+/// A run that is over before it is looked at.
+#[test]
+fn r53_a_limit_below_the_memory_of_gyrator_ends_a_run() {
+    let bench = Bench::new();
+    bench.write("system.toml", FAULTY);
+    for command in [
+        "run system.toml -e 0.1",
+        "run system.toml -e 0.1 --isolate",
+        "simulate fmus/OscillatorMotion.fmu -e 0.1 --step-size 0.1",
+    ] {
+        let limit = ["--memory-limit", "1", "--summary", "s.json"];
+        let outcome = bench.run(command.split(' ').chain(limit));
+        assert_eq!(outcome.code, Some(5), "{command}: {}", outcome.stderr);
+        for part in [
+            "more than 1 MiB of memory",
+            "give it more with --memory-limit",
+        ] {
+            assert!(outcome.stderr.contains(part), "{}", outcome.stderr);
+        }
+        assert_eq!(bench.json("s.json")["stop_reason"], "memory-limit");
+    }
+}
+
+#[test]
+fn numbers_of_threads_are_refused_alike() {
+    let bench = Bench::new();
+    for verb in ["run s.toml", "study s.toml", "fit s.toml"] {
+        for number in ["0", "1025", "-1", "two"] {
+            let options = ["--worker-threads", number];
+            let outcome = bench.run(verb.split(' ').chain(options));
+            assert_eq!(outcome.code, Some(2), "{verb}: {}", outcome.stderr);
+            let words = format!("{number} is not in 1..=1024");
+            assert!(
+                outcome.stderr.contains(&words),
+                "{verb}: {}",
+                outcome.stderr
+            );
+        }
+    }
+}
+
 #[test]
 fn r59_nonsense_times_are_refused() {
     let bench = Bench::new();
@@ -422,29 +463,74 @@ fn r62_silenced_output_is_reported() {
     }
 }
 
+/// The unruly slave leaves in its fifth step by `exit`, `_exit`, `_Exit` or `quick_exit`, each with 0.
 #[test]
 fn r62_exit_without_a_supervisor_is_no_success() {
-    for fault in ["exit_0", "exit_7"] {
+    for (breaks, function) in [
+        (70, "exit"),
+        (71, "_exit"),
+        (72, "_Exit"),
+        (73, "quick_exit"),
+    ] {
         let bench = Bench::new();
-        let outcome = run(&bench, fault, "do_step", &["--no-supervisor"]);
-        assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
-        assert!(
-            outcome.stderr.contains("an FMU called exit")
-                && outcome.stderr.contains("fmi2DoStep of bad"),
-            "{}",
-            outcome.stderr
-        );
+        let fmu = crate::validation::build(&bench, breaks);
+        bench.write("system.toml", &system_of_a_pump(&fmu));
+        let simulate = format!("simulate {fmu}");
+        for (command, output) in [("run system.toml", "a.csv"), (&simulate, "b.parquet")] {
+            let options = ["--no-supervisor", "-o", output];
+            let outcome = bench.run(command.split(' ').chain(options));
+            assert_eq!(outcome.code, Some(5), "{function}: {}", outcome.stderr);
+            for part in [
+                &format!("error: an FMU called {function}; "),
+                "fmi2DoStep of ",
+                &format!("\n5 rows kept in {output}\n"),
+            ] {
+                assert!(outcome.stderr.contains(part), "{part} {}", outcome.stderr);
+            }
+            let table = gyrator_record::read_table(&bench.path(output)).unwrap();
+            assert_eq!(table.time, [0.0, 0.125, 0.25, 0.375, 0.5]);
+        }
     }
+}
+
+/// Those that are in no file are nowhere to be named.
+#[test]
+fn r62_exit_without_a_supervisor_keeps_rows_on_the_standard_output() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 71);
+    bench.write("system.toml", &system_of_a_pump(&fmu));
+    let outcome = bench.run("run system.toml --no-supervisor -o -".split(' '));
+    assert_eq!(outcome.code, Some(5), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout.lines().count(), 6, "{}", outcome.stdout);
+    assert!(!outcome.stderr.contains("kept"), "{}", outcome.stderr);
+}
+
+/// A process that an FMU has made may end as it likes.
+#[test]
+fn r62_a_process_of_an_fmu_may_exit() {
+    let bench = Bench::new();
+    let fmu = crate::validation::build(&bench, 74);
+    bench.write("system.toml", &system_of_a_pump(&fmu));
+    for way in [None, Some("--no-supervisor"), Some("--isolate")] {
+        let outcome = bench.run("run system.toml -o out.csv".split(' ').chain(way));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(!outcome.stderr.contains("exit"), "{}", outcome.stderr);
+        assert_eq!(bench.rows("out.csv").1.len(), 9);
+    }
+}
+
+/// Nine rows of the slave of `unruly.c`.
+fn system_of_a_pump(fmu: &str) -> String {
+    format!(
+        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\npump = {{ fmu = \"{fmu}\" }}\n"
+    )
 }
 
 #[test]
 fn r62_a_crash_without_a_supervisor_names_the_fmu() {
     let bench = Bench::new();
     let fmu = crate::validation::build(&bench, 51);
-    let system = format!(
-        "[experiment]\nstop_time = 1.0\nstep_size = 0.125\n[components]\npump = {{ fmu = \"{fmu}\" }}\n"
-    );
-    bench.write("system.toml", &system);
+    bench.write("system.toml", &system_of_a_pump(&fmu));
     for command in ["run system.toml", "simulate unruly51.fmu"] {
         let outcome = bench.run(command.split(' ').chain(["--no-supervisor"]));
         assert_eq!(outcome.code, None, "{command}: {}", outcome.stderr);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef BREAKS
@@ -129,6 +130,21 @@ int fmi2DoStep(slave_t *s, double t, double h, int final) {
     }
     if (BREAKS == 65) s->y += h * s->steps++;
     if (BREAKS == 51 && ++s->steps == 5) raise(SIGSEGV);
+    if (BREAKS == 70 && ++s->steps == 5) exit(0);
+    if (BREAKS == 71 && ++s->steps == 5) _exit(0);
+    if (BREAKS == 72 && ++s->steps == 5) _Exit(0);
+#ifdef __linux__
+    if (BREAKS == 73 && ++s->steps == 5) quick_exit(0);
+#endif
+    if (BREAKS == 74 && ++s->steps == 5) {
+        /* Of a process of its own, which is none of the run's business. */
+        pid_t child = fork();
+        if (child == 0) _exit(0);
+        waitpid(child, NULL, 0);
+        child = fork();
+        if (child == 0) exit(0);
+        waitpid(child, NULL, 0);
+    }
     if (BREAKS == 67 && ++s->steps == 5) {
         if (fork() == 0) {
             setsid();
@@ -144,6 +160,7 @@ int fmi2DoStep(slave_t *s, double t, double h, int final) {
 }
 
 int fmi2GetFMUstate(slave_t *s, slave_t **state) {
+    if (BREAKS == 75) return 3;
     if (*state == NULL) *state = malloc(sizeof **state);
     **state = *s;
     return 0;
@@ -160,11 +177,11 @@ int fmi2SetFMUstate(slave_t *s, slave_t *state) {
 int fmi2FreeFMUstate(slave_t *s, slave_t **state) { free(*state); *state = NULL; return 0; }
 int fmi2SerializedFMUstateSize(slave_t *s, slave_t *state, size_t *size) {
     *size = sizeof *state;
-    return 0;
+    return BREAKS == 76 ? 3 : 0;
 }
 int fmi2SerializeFMUstate(slave_t *s, slave_t *state, char *bytes, size_t size) {
     memcpy(bytes, state, size);
-    return 0;
+    return BREAKS == 77 ? 2 : 0;
 }
 int fmi2DeSerializeFMUstate(slave_t *s, const char *bytes, size_t size, slave_t **state) {
     if (BREAKS == 63) return 3;

@@ -1,5 +1,7 @@
 //! The step plan of a system.
 
+use std::num::NonZeroUsize;
+
 use gyrator::plan::PlanText;
 use gyrator::system::drafted_plan;
 use gyrator::{RunOptions, StartError, System};
@@ -58,7 +60,7 @@ fn started(options: &Options, file: &SystemFile, system: &System) -> Result<Plan
     let execution = &options.execution;
     let mut units = execution.units(file, None, hosts::isolation(execution.timeout()));
     let run_options = RunOptions {
-        threads: execution.worker_threads.map_or(0, usize::from),
+        threads: execution.worker_threads.map_or(0, NonZeroUsize::get),
         accept_not_finite: execution.no_nan_check,
         ..RunOptions::default()
     };
