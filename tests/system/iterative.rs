@@ -556,6 +556,68 @@ impl UnitWrapper for Ends {
     }
 }
 
+/// Keeps a part of its state when it goes back.
+struct Forgetful {
+    inner: Linear,
+    part: usize,
+}
+
+impl UnitWrapper for Forgetful {
+    fn inner(&self) -> &dyn Unit {
+        &self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.inner
+    }
+
+    fn restore(&mut self, state: &SavedState) -> UnitResult {
+        let kept = self.inner.x[self.part];
+        self.inner.restore(state)?;
+        self.inner.x[self.part] = kept;
+        Ok(())
+    }
+}
+
+/// It shows before a step is made again.
+#[test]
+fn c75_a_unit_of_a_loop_that_does_not_go_back_is_named() {
+    let system_of = |kept: Option<usize>, method: &Choice, control: Option<Choice>| {
+        let mut system = System::new(0.01);
+        system.add("force", force(2.0)).exchange("stale");
+        let inner = motion(1.0);
+        match kept {
+            Some(part) => system.add("motion", Forgetful { inner, part }),
+            None => system.add("motion", inner),
+        };
+        system.bond("bond", ("force.y", "motion.u"), ("motion.y", "force.u"));
+        system.method(method.clone());
+        control.into_iter().for_each(|control| {
+            system.step_control(control);
+        });
+        system
+    };
+    let richardson = || Some(Choice::new("richardson").with("tolerance", Value::Real(1e-3)));
+    for (method, control) in [
+        (iterative(&[]), None),
+        (Choice::new("linear-implicit"), None),
+        (Choice::new("jacobi"), richardson()),
+    ] {
+        for part in [0, 1] {
+            let system = system_of(Some(part), &method, control.clone());
+            let message = match system.start(&RunOptions::default()) {
+                Ok(mut run) => run.step().unwrap_err().to_string(),
+                Err(error) => error.to_string(),
+            };
+            for words in ["motion", "two steps from one saved state differ: y = "] {
+                assert!(message.contains(words), "{method:?}: {message}");
+            }
+        }
+        let mut run = start(&system_of(None, &method, control));
+        run.run_until(0.05).unwrap();
+    }
+}
+
 /// y = gain·u + drive of the time at the end of the step, without states.
 pub(crate) fn gain(gain: f64, drive: fn(f64) -> f64) -> impl Unit + 'static {
     ClosureUnit::new(&[("u", 0.0)], &[("y", 0.0)], move |call| {

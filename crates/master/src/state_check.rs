@@ -1,6 +1,8 @@
 //! Whether going back works as a unit claims (C-75).
 
-use crate::fault::{Cause, UnitFault};
+use crate::fault::{Cause, Fault, UnitFault};
+use crate::state::SystemState;
+use crate::step::Step;
 use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
 
 /// Makes the coming step twice from the present state, and compares the outputs bit for bit. The
@@ -34,6 +36,19 @@ pub(crate) fn check(unit: &mut dyn Unit, outputs: &[Handle], time: f64, step: f6
             ))
         }
     }
+}
+
+/// The same for a component of a system that is about to make a macro-step.
+pub(crate) fn check_component(
+    state: &mut SystemState,
+    component: usize,
+    step: &Step,
+) -> Result<(), Fault> {
+    let member = &mut state.units.members[component];
+    let size = step.size / f64::from(member.substeps);
+    let outputs = member.output_handles.clone();
+    let checked = check(member.slot.unit(), &outputs, step.time, size);
+    checked.map_err(|fault| state.graph.fault(component, step, fault))
 }
 
 /// The outputs after a step, if the unit finishes it; goes back after it.

@@ -422,6 +422,27 @@ fn states_that_another_process_cannot_go_on_from_are_refused_with_the_component(
 }
 
 #[test]
+fn an_fmu_that_does_not_give_its_state_as_it_claims_is_named() {
+    let bench = Bench::new();
+    let first = "run pump.toml -o out.csv --save-state pump.state";
+    for (breaks, function) in [
+        (75, "fmi2GetFMUstate"),
+        (76, "fmi2SerializedFMUstateSize"),
+        (77, "fmi2SerializeFMUstate"),
+    ] {
+        unruly(&bench, breaks);
+        for options in ["", " --no-supervisor", " --isolate", " --at 0.5"] {
+            let words = [
+                "an FMU does not give its state as it claims: pump: ",
+                function,
+            ];
+            refuse(&bench, &format!("{first}{options}"), 3, &words);
+            assert!(!bench.path("pump.state").exists(), "{breaks}");
+        }
+    }
+}
+
+#[test]
 fn a_state_that_another_process_goes_on_from_is_saved() {
     let bench = Bench::new();
     unruly(&bench, 62);

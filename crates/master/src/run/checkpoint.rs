@@ -1,14 +1,15 @@
 //! The way back to the state before a step.
 
+use super::Run;
 use super::planning::Planned;
 use crate::alarm::Alarms;
 use crate::audit::Audit;
 use crate::defect::Defects;
-use crate::fault::Fault;
+use crate::fault::{Fault, RunError};
 use crate::ledger::Ledger;
-use crate::plan::Stage;
+use crate::plan::{Operation, Stage};
 use crate::state::{Saved, SystemState, restore, save};
-use crate::state_check;
+use crate::state_check::check_component;
 use crate::step::Step;
 use crate::step_control::StepControlFacts;
 
@@ -22,6 +23,8 @@ pub(crate) struct Checkpoint {
     /// The stages of the method, where it has some.
     stages: Option<Vec<Box<dyn Stage>>>,
     unconverged_steps: u64,
+    /// Whether the components have shown that they can go back, which is seen before it is needed.
+    is_tried: bool,
 }
 
 impl Checkpoint {
@@ -57,6 +60,7 @@ impl Checkpoint {
             energies: Energies::default(),
             stages: None,
             unconverged_steps: 0,
+            is_tried: false,
         })
     }
 
@@ -71,8 +75,9 @@ impl Checkpoint {
         self.energies.2.clone_from(defects);
         self.energies.3.clone_from(alarms);
         self.unconverged_steps = state.counters.unconverged_steps;
-        if step.index == 0 {
-            check_states(state, step)?;
+        if !std::mem::replace(&mut self.is_tried, true) {
+            let mut components = 0..state.units.members.len();
+            components.try_for_each(|component| check_component(state, component, step))?;
         }
         save(state, &mut self.state, step)
     }
@@ -101,14 +106,16 @@ impl Checkpoint {
     }
 }
 
-/// Tries whether the components can go back, before it is needed.
-fn check_states(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
-    for component in 0..state.units.members.len() {
-        let member = &mut state.units.members[component];
-        let size = step.size / f64::from(member.substeps);
-        let outputs = member.output_handles.clone();
-        let checked = state_check::check(member.slot.unit(), &outputs, step.time, size);
-        checked.map_err(|fault| state.graph.fault(component, step, fault))?;
+/// Tries whether the units go back that the method takes back.
+pub(super) fn try_states(run: &mut Run) -> Result<(), RunError> {
+    let step = run.timeline.next_step();
+    for operation in &run.plan.plan().operations {
+        let Operation::Iterate { components, .. } = operation else {
+            continue;
+        };
+        for &component in components {
+            check_component(&mut run.state, component, &step).map_err(RunError::Fault)?;
+        }
     }
     Ok(())
 }

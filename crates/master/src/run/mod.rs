@@ -39,7 +39,7 @@ use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepC
 use crate::unit::{Period, ProcessChange};
 use crate::unused_inputs::UnusedInputs;
 use crate::watch::{self, Watched};
-use checkpoint::{Checkpoint, Energies};
+use checkpoint::{Checkpoint, Energies, try_states};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 pub use handover::Handover;
@@ -240,6 +240,9 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         number: RUNS.fetch_add(1, Ordering::Relaxed),
     };
     end_if_due(&mut run)?;
+    if !run.has_ended() {
+        try_states(&mut run)?;
+    }
     Ok(run)
 }
 

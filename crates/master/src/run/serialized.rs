@@ -140,7 +140,8 @@ fn states(run: &mut Run) -> Result<Vec<Vec<u8>>, RunError> {
     let states: Result<_, _> = states.collect();
     states.map_err(|fault| {
         run.faulty = Some(fault.component.clone());
-        fail(run, RunError::Fault(fault))
+        let message = format!("an FMU does not give its state as it claims: {fault}");
+        fail(run, RunError::NotSaved(message))
     })
 }
 

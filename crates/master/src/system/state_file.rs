@@ -122,7 +122,8 @@ impl StateFile {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
         let again = "save it again with --save-state";
         if !Self::is_one(bytes) || bytes.is_empty() {
-            return Err(StateFileError::new("this is not a saved state", again));
+            let help = "`gyrator run --save-state FILE` writes one";
+            return Err(StateFileError::new("this is not a saved state", help));
         }
         if !bytes.starts_with(MAGIC) {
             let message = "this saved state is of another version of gyrator";
@@ -187,26 +188,11 @@ impl StateFile {
                 return Err(StateFileError::new(message, help));
             }
         }
-        let (mut theirs, mut here) = (self.system.lines(), own.system.lines());
-        loop {
-            let (theirs, here) = (theirs.next(), here.next());
-            if (theirs, here) == (None, None) {
-                break;
-            }
-            if theirs != here {
-                let line = |line: Option<&str>| match line {
-                    Some("") => "a new section".to_owned(),
-                    Some(line) => format!("`{line}`"),
-                    None => "the end".to_owned(),
-                };
-                let message = format!(
-                    "the saved run is of another system: it has {} where this one has {}",
-                    line(theirs),
-                    line(here)
-                );
-                let help = "go on with the system and the options of the saved run, or save the state again";
-                return Err(StateFileError::new(message, help));
-            }
+        if let Some(difference) = difference(&self.system, &own.system) {
+            let message = format!("the saved run is of another system: {difference}");
+            let help =
+                "go on with the system and the options of the saved run, or save the state again";
+            return Err(StateFileError::new(message, help));
         }
         if self.scenario.is_some() && self.scenario != own.scenario {
             let message = "the saved run had another scenario, whose actions are part of its state";
@@ -237,6 +223,31 @@ impl StateFile {
         let changed = own.iter().filter(is_changed);
         Ok(changed.map(|(name, _)| name.clone()).collect())
     }
+}
+
+/// The first difference of two systems as text, in words.
+fn difference(theirs: &str, own: &str) -> Option<String> {
+    let lines = |text| str::lines(text).filter(|line| !line.is_empty());
+    let [of_theirs, of_own]: [Vec<&str>; 2] = [theirs, own].map(|text| lines(text).collect());
+    let differs = |at: &usize| of_theirs.get(*at) != of_own.get(*at);
+    let at = (0..of_theirs.len().max(of_own.len())).find(differs)?;
+    let theirs = of_theirs.get(at).copied().unwrap_or_default();
+    let own = of_own.get(at).copied().unwrap_or_default();
+    // A key stands in the section that has begun before it.
+    let mut before = of_own[..at].iter().rev();
+    let section = before.find(|line| line.starts_with('['));
+    let words = |line: &str| match section {
+        Some(section) if !line.starts_with('[') => format!("`{line}` in {section}"),
+        _ => format!("`{line}`"),
+    };
+    let is_more = |line: &str, others: &[&str]| !line.is_empty() && !others.contains(&line);
+    Some(match (is_more(theirs, &of_own), is_more(own, &of_theirs)) {
+        (true, false) => format!("it has {}, which this one does not have", words(theirs)),
+        (false, true) => format!("this one has {}, which it does not have", words(own)),
+        (true, true) => format!("it has `{theirs}` where this one has {}", words(own)),
+        (false, false) if own.is_empty() => format!("it has {} once more", words(theirs)),
+        (false, false) => format!("this one has {} in another place", words(own)),
+    })
 }
 
 impl Resumption {
@@ -401,6 +412,25 @@ mod tests {
         assert_eq!(saved.compare(&saved), Ok(()));
         let other = found(|own| own.system = own.system.replace("0.001", "0.002"));
         assert!(other.contains("`step_size = 0.001` where this one has `step_size = 0.002`"));
+        let other =
+            found(|own| own.system = own.system.replace("step_size", "start_time = 1\nstep_size"));
+        assert!(
+            other
+                .ends_with("this one has `start_time = 1` in [experiment], which it does not have"),
+            "{other}"
+        );
+        let other = found(|own| own.system = own.system.replace("step_size = 0.001\n", ""));
+        assert!(
+            other.ends_with(
+                "it has `step_size = 0.001` in [experiment], which this one does not have"
+            ),
+            "{other}"
+        );
+        let other = found(|own| own.system.push_str("\n[components.more]\n"));
+        assert!(
+            other.ends_with("this one has `[components.more]`, which it does not have"),
+            "{other}"
+        );
         assert!(found(|own| own.files[0].1 = "cc".to_owned()).contains("of left is not that"));
         assert!(found(|own| own.scenario = None).contains("scenario"));
         assert!(found(|own| own.feed_forward = Some(String::new())).contains("feed-forward"));
