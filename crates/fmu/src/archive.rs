@@ -193,9 +193,11 @@ impl Archive {
         self.budget = budget;
     }
 
-    /// Whether there are C or C++ files under `sources`.
+    /// Whether there are source files under `sources`.
     pub(crate) fn has_sources(&self) -> bool {
-        self.files.keys().any(|name| compiling::is_code(name))
+        self.files
+            .keys()
+            .any(|name| compiling::is_source_file(name))
     }
 
     /// The bytes of `modelDescription.xml`.

@@ -150,7 +150,7 @@ pub enum LoadError {
         "{model}: no binary for this platform ({}); the FMU has {}{}",
         wanted.join(" or "),
         list_or_none(available),
-        if *has_sources { "; it has C sources: compile them with --compile" } else { "" }
+        if *has_sources { "; it has sources: compile them with --compile, or into a copy with `gyrator compile`, as components on other machines need" } else { "" }
     )]
     NoPlatform {
         /// Name of the model.
@@ -159,7 +159,7 @@ pub enum LoadError {
         wanted: Vec<String>,
         /// Folders that are there.
         available: Vec<String>,
-        /// Whether it carries C sources.
+        /// Whether it carries sources.
         has_sources: bool,
     },
     /// The folder of the platform does not hold the library.

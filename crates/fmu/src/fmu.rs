@@ -95,7 +95,7 @@ pub struct Peek {
     pub warnings: Vec<Warning>,
     /// Folders of platforms that have files in the archive.
     pub platforms: Vec<String>,
-    /// Whether the archive carries sources in C or C++.
+    /// Whether the archive carries sources.
     pub has_sources: bool,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Stalls {
     last_look: Option<Instant>,
     /// For each slot in a call: its marker, and how long that has been so.
     calls: BTreeMap<usize, (u64, Stretch)>,
-    /// The same for reading and unpacking archives, and for compiling their sources.
+    /// The same for reading and unpacking archives.
     unpacking: BTreeMap<usize, (u64, Stretch)>,
     /// The same, counted from the wish to stop on.
     since_stop: BTreeMap<usize, (u64, Stretch)>,
@@ -30,7 +30,7 @@ pub(crate) struct Stalls {
 pub(crate) struct Longest {
     /// Of a call, or of loading a library.
     pub(crate) call: Duration,
-    /// Of reading or unpacking an archive, or compiling its sources, in which no code of the FMU runs.
+    /// Of reading or unpacking an archive, in which no code of the FMU runs.
     pub(crate) unpacking: Duration,
     /// Of a call since the run was asked to stop.
     pub(crate) since_stop: Duration,
@@ -49,15 +49,15 @@ impl Stalls {
             .last_look
             .replace(now)
             .map_or(Duration::ZERO, |last| (now - last).min(2 * interval));
-        // A call in a process of its own is timed there.
+        // A call in a process of its own is timed there, and compilers have limits of their own.
         let (mut active, mut calls, mut unpacking) =
             (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         for (index, reading) in readings(board.slots) {
             if let Some(activity) = reading.activity {
                 active.insert(index, reading.marker);
                 let timed = match activity {
-                    Activity::OwnProcess => continue,
-                    Activity::Open | Activity::Unpack | Activity::Compile => &mut unpacking,
+                    Activity::OwnProcess | Activity::Compile => continue,
+                    Activity::Open | Activity::Unpack => &mut unpacking,
                     _ => &mut calls,
                 };
                 timed.insert(index, reading.marker);

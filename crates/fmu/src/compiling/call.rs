@@ -1,7 +1,9 @@
 //! Calls of the compiler that make the library of an FMU.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use super::Compiler;
 use super::sources::{FileSet, Sources};
@@ -42,6 +44,8 @@ pub(super) struct Call<'a> {
     pub(super) definition: Option<&'static str>,
     /// Functions with the name of the model before theirs, which get their own as well.
     pub(super) aliases: Vec<(String, String)>,
+    /// When the time for this FMU is over.
+    pub(super) deadline: Instant,
 }
 
 /// Why there is no library.
@@ -157,10 +161,16 @@ impl<'a> Call<'a> {
 
     fn run(&self, command: &mut Command, is_cpp: bool) -> Result<(), Failure> {
         let program = self.compiler.program_for(is_cpp);
-        let (reason, messages) = match limited_command::run(command, self.compiler.time_limit) {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let (reason, messages) = match limited_command::run(command, left) {
             Ok(output) if output.success => return Ok(()),
             Ok(output) => {
-                let errors = errors(&output.messages);
+                let mut errors = errors(&output.messages);
+                if output.messages.contains("undefined")
+                    && let Some(file) = &self.sources.foreign
+                {
+                    let _ = write!(errors, "; {file} was not compiled: it is neither C nor C++");
+                }
                 let reason = format!("its sources do not compile with {program}: {errors}");
                 (reason, output.messages)
             }
@@ -200,9 +210,10 @@ fn aliases(library: &Path, model: &str) -> Vec<(String, String)> {
 
 /// The first errors among the messages of a compiler and a linker, with their places.
 fn errors(messages: &str) -> String {
-    const SIGNS: [&str; 4] = [
+    const SIGNS: [&str; 5] = [
         "error:",
         "undefined reference",
+        "undefined symbol",
         "cannot find",
         "multiple definition",
     ];
@@ -222,14 +233,41 @@ fn errors(messages: &str) -> String {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let help = if messages.contains("No such file or directory") {
-        "; folders of headers can be named with the environment variable CFLAGS (-I)"
-    } else if messages.contains("undefined reference") {
-        "; libraries can be named with the environment variable CFLAGS (-l)"
+    format!("{}{more}{}", shown.join("; "), help(messages))
+}
+
+/// What can be done about these messages.
+fn help(messages: &str) -> String {
+    let missing = missing_libraries(messages);
+    if !missing.is_empty() {
+        let names = missing.join(", ");
+        let (library, it) = match missing.len() {
+            1 => ("library", "it"),
+            _ => ("libraries", "them"),
+        };
+        return format!(
+            "; its sources need the {library} {names}: install {it} with the files for developers, or name the folder with the              environment variable CFLAGS (-L)"
+        );
+    }
+    if messages.contains("No such file or directory") {
+        "; folders of headers can be named with the environment variable CFLAGS (-I)".to_owned()
+    } else if messages.contains("undefined reference") || messages.contains("undefined symbol") {
+        "; libraries can be named with the environment variable CFLAGS (-l)".to_owned()
     } else {
-        ""
-    };
-    format!("{}{more}{help}", shown.join("; "))
+        String::new()
+    }
+}
+
+/// The names of libraries that a linker has not found: `cannot find -lz` of GNU's, `unable to find library -lz` of LLVM's.
+fn missing_libraries(messages: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in messages.lines() {
+        let signs = ["cannot find -l", "unable to find library -l"];
+        let rest = signs.iter().find_map(|sign| line.split_once(sign));
+        let name = rest.and_then(|(_, rest)| rest.split([':', ' ']).next());
+        found.extend(name.filter(|name| !found.contains(name)));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -247,5 +285,32 @@ mod tests {
         );
         assert!(text.ends_with("CFLAGS (-I)"), "{text}");
         assert_eq!(errors("cc: odd\n"), "cc: odd");
+        let text = errors("a.c: undefined reference to `f'\n");
+        assert!(text.ends_with("CFLAGS (-l)"), "{text}");
+    }
+
+    #[test]
+    fn libraries_that_are_not_there_are_named() {
+        for (messages, names) in [
+            (
+                "/usr/bin/ld: cannot find -lnever: No such file or directory\ncollect2: error: ld returned 1 exit status\n",
+                "the library never: install it ",
+            ),
+            (
+                "/usr/bin/ld: cannot find -lone\n/usr/bin/ld: cannot find -ltwo: No such file or directory\n\
+                 /usr/bin/ld: cannot find -lone\n",
+                "the libraries one, two: install them ",
+            ),
+            (
+                "ld.lld: error: unable to find library -lnever\n",
+                "the library never: ",
+            ),
+        ] {
+            let text = errors(messages);
+            assert!(
+                text.contains(names) && text.ends_with("CFLAGS (-L)"),
+                "{text}"
+            );
+        }
     }
 }

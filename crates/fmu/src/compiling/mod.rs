@@ -10,7 +10,7 @@ mod sources;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
@@ -23,7 +23,7 @@ use crate::platform;
 use crate::warning::Warning;
 use call::{Call, LIBRARIES, OPTIONS};
 use sources::Sources;
-pub(crate) use sources::is_code;
+pub(crate) use sources::is_source_file;
 
 /// Headers of FMI 2.0 for sources that come without them.
 const HEADERS: [(&str, &str); 3] = [
@@ -56,7 +56,7 @@ pub struct Compiler {
     pub cpp_program: String,
     /// Options after ours, as `-I`, `-D` or `-l`.
     pub flags: Vec<String>,
-    /// How long it may take for one FMU.
+    /// How long it may take for one FMU, in all its calls.
     pub time_limit: Duration,
 }
 
@@ -140,6 +140,7 @@ impl Compiler {
             model: identifier,
             definition: None,
             aliases: Vec::new(),
+            deadline: Instant::now() + self.time_limit,
         };
         let needed = required_functions(description);
         let mut notes = sources.notes.clone();

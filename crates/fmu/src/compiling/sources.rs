@@ -5,11 +5,24 @@ use std::path::{Path, PathBuf};
 
 use super::build_description::{self, Configuration};
 use crate::archive::clean_name;
+use crate::platform;
 
 const FOLDER: &str = "sources";
 
 /// Endings of C++ files; the capital C is the custom of Unix.
 const CPP: [&str; 5] = ["cpp", "cxx", "cc", "c++", "C"];
+
+/// Endings of source files in other languages, which gyrator does not compile.
+const OTHERS: [(&[&str], &str); 2] = [
+    (
+        &[
+            "f", "F", "for", "FOR", "ftn", "f77", "F77", "f90", "F90", "f95", "F95", "f03", "F03",
+            "f08", "F08",
+        ],
+        "Fortran",
+    ),
+    (&["cu"], "CUDA"),
+];
 
 /// Whether an entry of an archive belongs to the sources.
 pub(crate) fn is_source(name: &str) -> bool {
@@ -19,6 +32,11 @@ pub(crate) fn is_source(name: &str) -> bool {
 /// Whether an entry of an archive can be compiled.
 pub(crate) fn is_code(name: &str) -> bool {
     is_source(name) && (has_ending(name, &["c"]) || has_ending(name, &CPP))
+}
+
+/// Whether an entry of an archive is a source file in a language that is known, compiled or not.
+pub(crate) fn is_source_file(name: &str) -> bool {
+    is_code(name) || is_source(name) && language(name).is_some()
 }
 
 /// Files that are compiled in the same way; names are relative to the folder that stands for the root of the archive.
@@ -38,6 +56,8 @@ pub(super) struct Sources {
     pub(super) sets: Vec<FileSet>,
     /// Libraries that they need, as options of the linker.
     pub(super) libraries: Vec<String>,
+    /// A file in another language, which is not compiled.
+    pub(super) foreign: Option<String>,
     /// What users have to know about this choice.
     pub(super) notes: Vec<String>,
 }
@@ -64,8 +84,8 @@ impl Sources {
                 let notes = found.map(|_| build_description::no_match(model));
                 Self {
                     sets: by_language(files, &FileSet::default()),
-                    libraries: Vec::new(),
                     notes: notes.into_iter().collect(),
+                    ..Self::default()
                 }
             }
         };
@@ -84,8 +104,24 @@ impl Sources {
                 }
             }
         }
+        sources.foreign = all.iter().find(|name| language(name).is_some()).cloned();
         Ok(sources)
     }
+}
+
+/// The language of a source file that is neither C nor C++.
+fn language(name: &str) -> Option<&'static str> {
+    let other = OTHERS.iter().find(|(endings, _)| has_ending(name, endings));
+    other.map(|(_, language)| *language)
+}
+
+/// What can be done about a file in another language.
+fn not_compiled(file: &str, language: &str) -> String {
+    format!(
+        "{file} is in {language}, and gyrator compiles C and C++ only: build the library with a compiler for {language}, and put it into \
+         the FMU as binaries/{}/",
+        platform::usual_folder()
+    )
 }
 
 /// The sets of a build description with names that are relative to the root.
@@ -143,6 +179,9 @@ fn files_of_list(
         if !all.contains(&file) {
             return Err(format!("{whose} lists {name:?}, which is not in {FOLDER}/"));
         }
+        if let Some(language) = language(&file) {
+            return Err(not_compiled(&file, language));
+        }
         if is_code(&file) && !files.contains(&file) {
             files.push(file);
         }
@@ -170,10 +209,14 @@ fn unlisted(root: &Path, all: &BTreeSet<String>) -> Result<Vec<String>, String> 
         .iter()
         .filter(|name| is_code(name) && !is_included(name));
     let files: Vec<String> = files.cloned().collect();
-    match files.is_empty() {
-        true => Err(format!("there is no C or C++ file in {FOLDER}/")),
-        false => Ok(files),
+    if !files.is_empty() {
+        return Ok(files);
     }
+    let mut others = all.iter().filter_map(|name| Some((name, language(name)?)));
+    Err(match others.next() {
+        Some((file, language)) => not_compiled(file, language),
+        None => format!("there is no C or C++ file in {FOLDER}/"),
+    })
 }
 
 /// Names in `#include "name"`.
@@ -250,6 +293,31 @@ mod tests {
             ["sources/ball.c", "sources/x/y.c"]
         );
         assert!(sources(&[("sources/x/y.h", "")], &[]).is_err());
+    }
+
+    #[test]
+    fn files_in_other_languages_are_named() {
+        let wanted = |file: &str, language: &str| {
+            format!(
+                "{file} is in {language}, and gyrator compiles C and C++ only: build the library"
+            )
+        };
+        for (file, language) in [
+            ("sources/rk.f90", "Fortran"),
+            ("sources/old/RK.FOR", "Fortran"),
+            ("sources/rk.cu", "CUDA"),
+        ] {
+            let files = [(file, ""), ("sources/a.c", "")];
+            let name = file.strip_prefix("sources/").unwrap();
+            let error = sources(&files, &["a.c", name]).unwrap_err();
+            assert!(error.starts_with(&wanted(file, language)), "{error}");
+            let error = sources(&files[..1], &[]).unwrap_err();
+            assert!(error.starts_with(&wanted(file, language)), "{error}");
+            // Nothing says that it is needed.
+            let found = sources(&files, &["a.c"]).unwrap();
+            assert_eq!(found.foreign.as_deref(), Some(file));
+        }
+        assert_eq!(sources(&[("sources/a.c", "")], &[]).unwrap().foreign, None);
     }
 
     #[test]

@@ -186,6 +186,34 @@ fn errors_of_the_compiler_have_their_places() {
 }
 
 #[test]
+fn what_the_sources_need_and_gyrator_does_not_have_is_named() {
+    let mut linking = options();
+    linking.compiler.as_mut().unwrap().flags = vec!["-lnever-there".to_owned()];
+    let error = error_of(&slave(), &linking);
+    assert!(
+        error.contains("need the library never-there: install it"),
+        "{error}"
+    );
+    let calling =
+        SLAVE.to_owned() + "extern void solve_(double *);\nvoid g(double *x) { solve_(x); }\n";
+    let files = [
+        ("sources/slave.c", &*calling),
+        ("sources/seven.h", "#define SEVEN 7.0\n"),
+        ("sources/solve.f90", ""),
+    ];
+    let error = error_of(&fmu_of(&files, &["slave.c"]), &options());
+    assert!(
+        error.contains("undefined reference to `solve_'")
+            && error.contains("sources/solve.f90 was not compiled"),
+        "{error}"
+    );
+    let error = error_of(&fmu_of(&files, &["slave.c", "solve.f90"]), &options());
+    assert!(error.contains("sources/solve.f90 is in Fortran"), "{error}");
+    let error = error_of(&fmu_of(&files[2..], &[]), &options());
+    assert!(error.contains("sources/solve.f90 is in Fortran"), "{error}");
+}
+
+#[test]
 fn r08_listed_files_do_not_lead_out_of_the_sources() {
     let outside = fmu_of(
         &[("sources/slave.c", SLAVE), ("resources/x.c", "")],
