@@ -11,8 +11,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use object::elf::{self, Machine};
-use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _, SectionHeader as _, Sym as _};
-use object::{Endianness, FileKind};
+use object::read::StringTable;
+use object::read::elf::{Dyn as _, FileHeader, GnuHashTable, HashTable, ProgramHeader, Sym as _};
+use object::{Endianness, FileKind, pod};
 
 use crate::python;
 use crate::search_path::RunPaths;
@@ -179,15 +180,12 @@ impl Binary {
     }
 
     fn from_elf<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Self> {
-        let header = Elf::parse(bytes).ok()?;
-        let endian = header.endian().ok()?;
-        let sections = header.sections(endian, bytes).ok()?;
-        let (entries, names) = sections.dynamic(endian, bytes).ok()??;
-        let names = sections.strings(endian, bytes, names).ok()?;
+        let tables = DynamicTables::<Elf>::read(bytes)?;
+        let endian = tables.endian;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut binary = Self::default();
-        for entry in entries {
-            let Ok(value) = entry.string(endian, names).map(text) else {
+        for entry in tables.entries {
+            let Ok(value) = entry.string(endian, tables.strings).map(text) else {
                 continue;
             };
             match entry.tag(endian) {
@@ -197,14 +195,14 @@ impl Binary {
                 _ => {}
             }
         }
-        let segments = header.program_headers(endian, bytes).unwrap_or_default();
         let is_thread_local = |segment: &Elf::ProgramHeader| {
             segment.p_type(endian) == elf::PT_TLS && segment.p_memsz(endian).into() > 0
         };
-        binary.is_thread_local = segments.iter().any(is_thread_local);
-        let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).ok()?;
+        binary.is_thread_local = tables.segments.iter().any(is_thread_local);
+        let symbols = bytes.get(tables.symbols)?;
+        let symbols: &[Elf::Sym] = pod::slice_from_all_bytes(symbols).ok()?;
         for symbol in symbols.iter().skip(1) {
-            let Ok(name) = symbol.name(endian, symbols.strings()).map(text) else {
+            let Ok(name) = symbol.name(endian, tables.strings).map(text) else {
                 continue;
             };
             if !symbol.is_undefined(endian) {
@@ -216,6 +214,80 @@ impl Binary {
         }
         Some(binary)
     }
+}
+
+/// The tables of a library that the dynamic loader uses. It finds them by their addresses (`PT_DYNAMIC`), so that they are
+/// there in a library without section headers also.
+struct DynamicTables<'a, Elf: FileHeader> {
+    endian: Endianness,
+    segments: &'a [Elf::ProgramHeader],
+    entries: &'a [Elf::Dyn],
+    strings: StringTable<'a>,
+    /// Where the symbols lie in the file.
+    symbols: Range<usize>,
+}
+
+impl<'a, Elf: FileHeader<Endian = Endianness>> DynamicTables<'a, Elf> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let header = Elf::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, bytes).ok()?;
+        let dynamic = |segment: &Elf::ProgramHeader| segment.dynamic(endian, bytes).ok()?;
+        let entries = segments.iter().find_map(dynamic)?;
+        let is_end = |entry: &Elf::Dyn| entry.tag(endian) == elf::DT_NULL;
+        let end = entries.iter().position(is_end).unwrap_or(entries.len());
+        let entries = &entries[..end];
+        let value = |tag| {
+            let entry = entries.iter().find(|entry| entry.tag(endian) == tag)?;
+            Some(entry.d_val(endian).into())
+        };
+        let place = |tag| place_of(segments, endian, value(tag)?);
+        let texts = place(elf::DT_STRTAB)?;
+        let texts_end = texts.checked_add(usize::try_from(value(elf::DT_STRSZ)?).ok()?)?;
+        let strings = StringTable::new(bytes, texts as u64, texts_end as u64);
+        let first = place(elf::DT_SYMTAB)?;
+        let hashes = |tag| bytes.get(place(tag)?..);
+        let by_hash = || HashTable::<Elf>::parse(endian, hashes(elf::DT_HASH)?).ok();
+        let by_gnu_hash = || GnuHashTable::<Elf>::parse(endian, hashes(elf::DT_GNU_HASH)?).ok();
+        let count = by_hash()
+            .map(|table| table.symbol_table_length())
+            .or_else(|| by_gnu_hash()?.symbol_table_length(endian))
+            .and_then(|count| usize::try_from(count).ok());
+        // Tables of hashes do not count the symbols of a library that has none for others. Linkers put the names behind them.
+        let size = size_of::<Elf::Sym>();
+        let count = count.unwrap_or(texts.saturating_sub(first) / size);
+        let symbols = first..first.checked_add(count.checked_mul(size)?)?;
+        Some(Self {
+            endian,
+            segments,
+            entries,
+            strings,
+            symbols,
+        })
+    }
+}
+
+/// Where in the file the byte lies that a library has at this address.
+fn place_of<Segment: ProgramHeader>(
+    segments: &[Segment],
+    endian: Segment::Endian,
+    address: u64,
+) -> Option<usize> {
+    let mut loaded = segments
+        .iter()
+        .filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
+    let place = loaded.find_map(|segment| {
+        let (start, size) = segment.file_range(endian);
+        let within = address.checked_sub(segment.p_vaddr(endian).into())?;
+        start.checked_add(within).filter(|_| within < size)
+    });
+    usize::try_from(place?).ok()
+}
+
+/// Names of the symbols that an ELF library has for others; empty for files of other formats.
+#[must_use]
+pub fn exported_symbols(bytes: &[u8]) -> BTreeSet<String> {
+    Binary::parse(bytes).unwrap_or_default().defined
 }
 
 /// Names of the libraries that an ELF library needs (`DT_NEEDED`); empty for files of other formats.
@@ -232,20 +304,17 @@ pub(crate) fn make_unique_symbols_global(bytes: &mut [u8]) -> usize {
     /// Bytes of a symbol of 64 bit, and where its binding stands among them (ELF specification).
     const SYMBOL: usize = size_of::<elf::Sym64<Endianness>>();
     const INFO: usize = 4;
-    let Some(tables) = symbol_tables(bytes) else {
+    let tables = DynamicTables::<elf::FileHeader64<Endianness>>::read(bytes);
+    let symbols = tables.map(|tables| tables.symbols);
+    let Some(symbols) = symbols.and_then(|symbols| bytes.get_mut(symbols)) else {
         return 0;
     };
     let mut count = 0;
-    for table in tables {
-        let Some(table) = bytes.get_mut(table) else {
-            continue;
-        };
-        for symbol in table.chunks_exact_mut(SYMBOL) {
-            let (binding, kind) = (symbol[INFO] >> 4, symbol[INFO] & 0xf);
-            if binding == elf::STB_GNU_UNIQUE.0 {
-                symbol[INFO] = elf::STB_GLOBAL.0 << 4 | kind;
-                count += 1;
-            }
+    for symbol in symbols.chunks_exact_mut(SYMBOL) {
+        let (binding, kind) = (symbol[INFO] >> 4, symbol[INFO] & 0xf);
+        if binding == elf::STB_GNU_UNIQUE.0 {
+            symbol[INFO] = elf::STB_GLOBAL.0 << 4 | kind;
+            count += 1;
         }
     }
     count
@@ -263,21 +332,6 @@ pub(crate) fn make_unique_symbols_of_file_global(path: &Path) -> std::io::Result
         Ok(time) => File::options().write(true).open(path)?.set_modified(time),
         Err(_) => Ok(()),
     }
-}
-
-/// Where the tables of the dynamic loader's symbols lie in a library of 64 bit.
-fn symbol_tables(bytes: &[u8]) -> Option<Vec<Range<usize>>> {
-    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, bytes).ok()?;
-    let tables = sections.iter().filter_map(|section| {
-        let (start, size) = section
-            .file_range(endian)
-            .filter(|_| section.sh_type(endian) == elf::SHT_DYNSYM)?;
-        let start = usize::try_from(start).ok()?;
-        Some(start..start.checked_add(usize::try_from(size).ok()?)?)
-    });
-    Some(tables.collect())
 }
 
 #[cfg(test)]
@@ -338,6 +392,99 @@ mod tests {
         let bytes = header(2, 62, u64::MAX - 3);
         for end in 0..bytes.len() {
             let _ = checked(&bytes[..end]);
+        }
+    }
+
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    mod of_a_compiler {
+        use super::super::*;
+
+        /// A library of this C++ source, built with these options.
+        fn library(source: &str, options: &[&str]) -> Vec<u8> {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("library.cpp"), source).unwrap();
+            let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+            let status = std::process::Command::new(compiler)
+                .args(
+                    "-shared -fPIC -O1 -o library.so library.cpp -Wl,-rpath,/there -lm".split(' '),
+                )
+                .args(options)
+                .current_dir(folder.path())
+                .status();
+            assert!(status.unwrap().success(), "the C compiler failed");
+            std::fs::read(folder.path().join("library.so")).unwrap()
+        }
+
+        /// The library without its section headers, as protected and shrunk ones are.
+        fn without_sections(mut bytes: Vec<u8>) -> Vec<u8> {
+            // Place, size and number of the headers, and which of them has their names (ELF specification).
+            bytes[40..48].fill(0);
+            bytes[58..64].fill(0);
+            bytes
+        }
+
+        /// Symbols as the section headers have them: for others, and of others.
+        fn symbols_by_sections(bytes: &[u8]) -> [BTreeSet<String>; 2] {
+            let header = elf::FileHeader64::<Endianness>::parse(bytes).unwrap();
+            let endian = header.endian().unwrap();
+            let sections = header.sections(endian, bytes).unwrap();
+            let symbols = sections.symbols(endian, bytes, elf::SHT_DYNSYM).unwrap();
+            let strings = symbols.strings();
+            let found = |is_undefined| {
+                let symbols = symbols.iter().skip(1).filter(|symbol| {
+                    let is_weak = symbol.st_bind() == elf::STB_WEAK;
+                    symbol.is_undefined(endian) == is_undefined && !(is_undefined && is_weak)
+                });
+                let name = |symbol: &elf::Sym64<Endianness>| symbol.name(endian, strings);
+                let text = |name: &[u8]| String::from_utf8(name.to_owned()).unwrap();
+                symbols.map(|symbol| text(name(symbol).unwrap())).collect()
+            };
+            [found(false), found(true)]
+        }
+
+        #[test]
+        fn libraries_without_section_headers_are_read() {
+            const SOURCE: &str = "
+            #include <cmath>
+            inline int *unique() { static int kept; return &kept; }
+            thread_local double of_thread;
+            extern \"C\" double fmi2DoStep(double x) { of_thread = std::cos(x); return of_thread + *unique(); }";
+            for hashes in ["sysv", "gnu", "both"] {
+                let style = format!("-Wl,--hash-style={hashes}");
+                let whole = library(SOURCE, &[&style]);
+                let stripped = without_sections(whole.clone());
+                let [defined, undefined] = symbols_by_sections(&whole);
+                for bytes in [whole, stripped] {
+                    let binary = Binary::parse(&bytes).unwrap();
+                    assert_eq!(binary.defined, defined, "{hashes}");
+                    assert_eq!(binary.undefined, undefined, "{hashes}");
+                    assert!(binary.defined.contains("fmi2DoStep"));
+                    assert!(binary.undefined.contains("cos"));
+                    assert!(binary.needed.contains(&"libm.so.6".to_owned()));
+                    assert!(binary.is_thread_local);
+                    let paths = &binary.run_paths;
+                    assert_eq!(format!("{}{}", paths.rpath, paths.runpath), "/there");
+                    assert_eq!(binary.unique, 1);
+                    let mut bytes = bytes;
+                    assert_eq!(make_unique_symbols_global(&mut bytes), 1);
+                    assert_eq!(Binary::parse(&bytes).unwrap().unique, 0);
+                }
+            }
+        }
+
+        #[test]
+        fn libraries_that_only_use_others_are_read() {
+            const SOURCE: &str = "
+            extern \"C\" int other();
+            __attribute__((constructor)) static void begin() { other(); }";
+            for hashes in ["sysv", "gnu"] {
+                let style = format!("-Wl,--hash-style={hashes}");
+                let bytes = library(SOURCE, &[&style, "-nostdlib"]);
+                for bytes in [bytes.clone(), without_sections(bytes)] {
+                    let binary = Binary::parse(&bytes).unwrap();
+                    assert_eq!(binary.undefined, BTreeSet::from(["other".to_owned()]));
+                }
+            }
         }
     }
 

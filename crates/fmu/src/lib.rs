@@ -66,7 +66,7 @@ pub mod xml;
 pub use archive::Limits;
 pub use compiling::Compiler;
 pub use description::*;
-pub use elf::needed_libraries;
+pub use elf::{exported_symbols, needed_libraries};
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};

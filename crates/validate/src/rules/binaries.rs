@@ -200,7 +200,7 @@ fn look_into(
         findings.add(format!("{name} is for {found:?}, not for {expected:?}"));
         return;
     }
-    functions_are_there(name, &file, interfaces, findings);
+    functions_are_there(name, exported(&file, &bytes), interfaces, findings);
     libraries_are_there(contents, name, &bytes, findings);
 }
 
@@ -276,15 +276,15 @@ const ABILITIES: &[(&str, &[&str])] = &[
 
 fn functions_are_there(
     name: &str,
-    file: &object::File<'_>,
+    exported: Option<BTreeSet<String>>,
     interfaces: &[Interface],
     findings: &mut Findings<'_>,
 ) {
-    let Some(exported) = exported(file) else {
+    let Some(exported) = exported else {
         return findings.add(format!("{name}: its table of functions cannot be read"));
     };
     let missing = |functions: &[&'static str]| -> Vec<&'static str> {
-        let is_missing = |function: &&&str| !exported.contains(function.as_bytes());
+        let is_missing = |function: &&&str| !exported.contains(**function);
         functions.iter().filter(is_missing).copied().collect()
     };
     let is_for = |co_simulation| {
@@ -334,13 +334,18 @@ fn functions_are_there(
 }
 
 /// Names of the functions that a library exports.
-fn exported(file: &object::File<'_>) -> Option<BTreeSet<Vec<u8>>> {
+fn exported(file: &object::File<'_>, bytes: &[u8]) -> Option<BTreeSet<String>> {
+    if file.format() == BinaryFormat::Elf {
+        // The dynamic loader needs no section headers.
+        return Some(gyrator_fmu::exported_symbols(bytes));
+    }
     let mut names = BTreeSet::new();
     for export in file.exports().ok()? {
         let export = export.ok()?;
         if let Some(name) = export.name().name() {
             // Names of macOS begin with an underscore.
-            names.insert(name.strip_prefix(b"_").unwrap_or(name).to_vec());
+            let name = name.strip_prefix(b"_").unwrap_or(name);
+            names.insert(String::from_utf8_lossy(name).into_owned());
         }
     }
     Some(names)
