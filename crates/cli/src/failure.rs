@@ -239,11 +239,8 @@ impl Failure {
 
     /// The texts of all messages, a line each, with their places in files.
     pub(crate) fn texts(&self) -> String {
-        let [message] = &self.messages[..] else {
-            let lines: Vec<String> = self.messages.iter().map(Message::line).collect();
-            return lines.join("\n");
-        };
-        message.text.clone()
+        let lines: Vec<String> = self.messages.iter().map(Message::line).collect();
+        lines.join("\n")
     }
 
     /// Writes all messages to the standard error.

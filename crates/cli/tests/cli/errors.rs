@@ -197,6 +197,34 @@ fn an_unknown_key_hides_no_other_error() {
 }
 
 #[test]
+fn a_single_error_has_its_line_in_reports() {
+    let bench = Bench::new();
+    bench.write(
+        "checks.toml",
+        "[[checks]]\nsignal = \"*.x\"\nnever_above = 1.0\n",
+    );
+    for (from, to, code) in [
+        ("exchange", "exchanges", 3),
+        ("method = \"jacobi\"", "method = \"jacob\"", 3),
+        ("OscillatorForce.fmu", "Gone.fmu", 4),
+    ] {
+        let text = OSCILLATORS.replacen(from, to, 1);
+        let line = 1 + text.split_once(to).unwrap().0.matches('\n').count();
+        bench.write("one.toml", &text);
+        let files = ["--junit", "junit.xml", "--summary", "s.json"];
+        let check = ["run", "one.toml", "--check", "checks.toml"];
+        let outcome = bench.run([&check[..], &files].concat());
+        assert_eq!(outcome.code, Some(code), "{}", outcome.stderr);
+        let place = format!("one.toml:{line}: ");
+        let report = bench.read("junit.xml");
+        assert!(report.contains(&place), "{place} {report}");
+        let summary = bench.json("s.json");
+        let detail = summary["stop_detail"].as_str().unwrap();
+        assert!(detail.starts_with(&place), "{place} {detail}");
+    }
+}
+
+#[test]
 fn files_of_other_kinds_are_named() {
     let bench = Bench::new();
     bench.write("system.toml", OSCILLATORS);
