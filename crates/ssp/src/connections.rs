@@ -163,17 +163,7 @@ fn outer_end(
     let model = flat.model.as_deref()?;
     let variable = model.variable(name)?;
     let described = Some((model, variable));
-    let before = reader.problems.len();
-    let Some(passage) = Passage::of(net, way, (described, described), reader) else {
-        // Nothing has to come from outside: the system runs without.
-        reader.problems.truncate(before);
-        let place = &way.edges.first()?.span;
-        reader.unsupported(
-            "a connector of the system in another quantity than its variable",
-            place,
-        );
-        return None;
-    };
+    let passage = Passage::of(net, way, (described, described), reader)?;
     let is_whole = variable.causality == causality && passage.mapping.is_none();
     is_whole.then(|| OuterEnd {
         port: Port::new(flat.name.value.clone(), name.clone()),

@@ -1,6 +1,6 @@
 //! Elements, connectors and connections.
 
-use super::files::{accepted, connections, description, fmu, folder, start_values};
+use super::files::{accepted, connections, description, fmu, folder, refused, start_values};
 
 const PAIR: &str = r#"
 <ssd:Elements>
@@ -285,7 +285,6 @@ fn connectors_of_the_outermost_system_are_signals() {
         ("speed", "input", r#" unit="km/h""#),
         ("left.y", "output", ""),
         ("p", "parameter", ""),
-        ("force", "input", r#" unit="N""#),
         ("open", "input", ""),
     ];
     let connectors = connectors.map(|(name, kind, unit)| {
@@ -306,11 +305,10 @@ fn connectors_of_the_outermost_system_are_signals() {
             to("speed", "left", "v"),
             to("left.y", "left", "y"),
             to("p", "left", "k"),
-            to("force", "right", "v"),
         ]
         .concat()
     );
-    let units = r#"<ssd:Units><ssc:Unit name="km/h"><ssc:BaseUnit m="1" s="-1" factor="0.25"/></ssc:Unit><ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit></ssd:Units>"#;
+    let units = r#"<ssd:Units><ssc:Unit name="km/h"><ssc:BaseUnit m="1" s="-1" factor="0.25"/></ssc:Unit></ssd:Units>"#;
     let folder = folder(&[("SystemStructure.ssd", &description(&system, units))]);
     let definitions =
         r#"<UnitDefinitions><Unit name="m/s"><BaseUnit m="1" s="-1"/></Unit></UnitDefinitions>"#;
@@ -342,10 +340,57 @@ fn connectors_of_the_outermost_system_are_signals() {
         ),
     ];
     assert_eq!(signals.collect::<Vec<_>>(), expected);
-    let expected = "not supported and ignored: a connector of the system in another quantity than its variable";
-    assert_eq!(warnings, [expected]);
+    assert_eq!(warnings, [""; 0]);
     // A value for all that a signal feeds, in its unit.
     let mut system = system;
     system.set_start_value("speed", "36").unwrap();
     assert_eq!(start_values(&system), ["left.v = 9.0"]);
+}
+
+/// A connector of the outermost system is one end of a connection as any other.
+#[test]
+fn outer_connectors_in_another_quantity_are_errors() {
+    let units = r#"<ssd:Units><ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit></ssd:Units>"#;
+    let definitions =
+        r#"<UnitDefinitions><Unit name="m/s"><BaseUnit m="1" s="-1"/></Unit></UnitDefinitions>"#;
+    let variables = r#"<ScalarVariable name="v" valueReference="0" causality="input"><Real unit="m/s" start="0"/></ScalarVariable>
+<ScalarVariable name="y" valueReference="1" causality="output"><Real unit="m/s"/></ScalarVariable>"#;
+    for (kind, inner, ends, message) in [
+        (
+            "input",
+            "v",
+            r#"startConnector="force" endElement="left" endConnector="v""#,
+            "the connection leads from N to m/s, which measure different things",
+        ),
+        (
+            "output",
+            "y",
+            r#"startElement="left" startConnector="y" endConnector="force""#,
+            "the connection leads from m/s to N, which measure different things",
+        ),
+    ] {
+        for keep in ["", r#" suppressUnitConversion="true""#] {
+            let system = format!(
+                r#"<ssd:Connectors><ssd:Connector name="force" kind="{kind}"><ssc:Real unit="N"/></ssd:Connector></ssd:Connectors><ssd:Elements><ssd:Component name="left" source="m.fmu"/></ssd:Elements>
+<ssd:Connections><ssd:Connection {ends}{keep}/></ssd:Connections>"#
+            );
+            let folder = folder(&[("SystemStructure.ssd", &description(&system, units))]);
+            fmu(&folder.path().join("m.fmu"), definitions, variables);
+            if keep.is_empty() {
+                let error = refused(&folder);
+                assert!(error.contains(message), "{error}");
+                continue;
+            }
+            let (system, warnings) = accepted(&folder);
+            assert_eq!(warnings, [""; 0]);
+            let [signal] = &system.outer_signals[..] else {
+                panic!("{:?}", system.outer_signals);
+            };
+            let [end] = &signal.ends[..] else {
+                panic!("{:?}", signal.ends);
+            };
+            assert_eq!(end.port.to_string(), format!("left.{inner}"));
+            assert_eq!((end.factor, end.offset), (1.0, 0.0));
+        }
+    }
 }
