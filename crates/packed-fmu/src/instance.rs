@@ -8,7 +8,7 @@ use fmu_kit::{
     Experiment, Fault, Instantiation, Simulation, ValueReference, Values, VariableAccess,
 };
 use gyrator::graph::Graph;
-use gyrator::run::{deserialize, serialize};
+use gyrator::run::{deserialize, process_notes, serialize};
 use gyrator::system::FmuCache;
 use gyrator::{Report, Run, RunError, RunOptions, Snapshot, StopReason};
 use gyrator_system::{Problem, Spanned, SystemFile, Tolerance, toml_file};
@@ -324,6 +324,11 @@ impl Simulation for PackedSystem {
         self.start()?;
         self.is_initialized = true;
         Ok(())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let run = self.run.as_ref().map(|run| run.borrow());
+        run.map_or(Vec::new(), |run| process_notes(&run))
     }
 
     fn step(&mut self, time: f64, step: f64) -> Result<(), Fault> {

@@ -132,6 +132,12 @@ pub trait Simulation:
     /// A [`Fault`] of the simulation.
     fn initialize(&mut self) -> Result<(), Fault>;
 
+    /// What the user of an importer has to know about the simulation when it is initialised. It is logged as warnings, whatever
+    /// categories the importer has chosen.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Advances from `time` by `step`, both in s.
     ///
     /// # Errors

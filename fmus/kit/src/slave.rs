@@ -91,6 +91,8 @@ impl<S: Simulation> Slave<S> {
     pub(crate) fn exit_initialization_mode(&mut self) -> Status {
         self.call(Function::ExitInitializationMode, |slave| {
             slave.unit.initialize()?;
+            let notes = slave.unit.notes();
+            notes.iter().for_each(|note| slave.log.note(note));
             slave.go_to(SlaveState::StepComplete);
             Ok(())
         })

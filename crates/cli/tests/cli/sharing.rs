@@ -111,3 +111,42 @@ fn inspect_says_what_copies_of_a_library_share() {
         );
     }
 }
+
+/// The FMUs in a packed one are all in the process of the importer.
+#[test]
+fn a_packed_system_says_what_its_fmus_share() {
+    let bench = Bench::new();
+    for (kind, words) in [
+        (
+            "COMPANION",
+            Some("`b` shares this process with another component, and may give wrong results"),
+        ),
+        (
+            "HASH_TABLE",
+            Some("`b` shares this process with another component, and may give wrong results"),
+        ),
+        ("LOCALE", Some("has changed the locale")),
+        ("UNIQUE", None),
+    ] {
+        let fmu = sharing_fmu(&bench.path("."), kind, 2);
+        let components =
+            ["a", "b"].map(|name| format!("[components.{name}]\nfmu = \"{}\"\n", fmu.display()));
+        bench.write(
+            "two.toml",
+            &format!(
+                "[experiment]\nstop_time = 0.05\nstep_size = 0.01\n{}",
+                components.concat()
+            ),
+        );
+        let packed = bench.run("pack two.toml -o Two.fmu".split(' '));
+        assert_eq!(packed.code, Some(0), "{kind}: {}", packed.stderr);
+        let outcome = bench.run("simulate Two.fmu".split(' '));
+        assert_eq!(outcome.code, Some(0), "{kind}: {}", outcome.stderr);
+        let notes = outcome.stderr.matches("process").count();
+        match words {
+            Some(words) => assert!(outcome.stderr.contains(words), "{kind}: {}", outcome.stderr),
+            None => assert_eq!(notes, 0, "{kind}: {}", outcome.stderr),
+        }
+        std::fs::remove_file(bench.path("Two.fmu")).unwrap();
+    }
+}

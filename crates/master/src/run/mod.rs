@@ -64,6 +64,8 @@ pub(crate) struct Parts {
     /// Units get no stop time.
     pub(crate) open_end: bool,
     pub(crate) notes: Vec<String>,
+    /// Notes on what units share with each other, as they are in one process.
+    pub(crate) ties: Vec<String>,
 }
 
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
@@ -92,6 +94,8 @@ pub struct Run {
     checkpoint: Option<Checkpoint>,
     stop_reason: StopReason,
     notes: Vec<String>,
+    /// Those of the notes that are about units in one process.
+    ties: Vec<String>,
     warnings: Vec<String>,
     /// Bonds on whose sense direct feed-through says nothing.
     open_senses: OpenSenses,
@@ -125,6 +129,12 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 /// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
 pub fn divergence_advice(run: &Run) -> String {
     judgement::advice(run)
+}
+
+/// Notes on what the units of a run share because they are in one process, and on what they have changed of it so far.
+pub fn process_notes(run: &Run) -> Vec<String> {
+    let changes = reporting::process_changes(run);
+    run.ties.iter().cloned().chain(changes).collect()
 }
 
 /// The inputs that nothing feeds, and the start values of a run that have no effect.
@@ -178,6 +188,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         control_facts,
         period,
         mut notes,
+        ties,
         interrupt,
         waits_at_stop_time,
         open_end,
@@ -192,7 +203,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         ..period
     };
     let messages = engine::initialize(&mut state, &experiment)?;
-    notes.extend(messages.notes);
+    notes.extend(ties.iter().cloned().chain(messages.notes));
     let start = Step {
         time: period.start,
         ..Step::default()
@@ -231,6 +242,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         waits_at_stop_time,
         stop_reason: StopReason::Running,
         notes,
+        ties,
         warnings: messages.warnings,
         open_senses: OpenSenses::new(messages.open_senses),
         faulty: None,

@@ -156,7 +156,7 @@ fn denied_abilities(run: &Run) -> impl Iterator<Item = String> {
 }
 
 /// Names the units that have changed what the whole process has.
-fn process_changes(run: &Run) -> Vec<String> {
+pub(super) fn process_changes(run: &Run) -> Vec<String> {
     let one = |change: &ProcessChange| {
         let end = match change.is_put_back {
             true => ", which was put back",

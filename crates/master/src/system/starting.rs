@@ -118,8 +118,8 @@ fn start_once(
             .into_iter()
             .map(|problem| problem.message)
             .chain(noted)
-            .chain(ties)
             .collect(),
+        ties,
     })?;
     Ok(Some(run))
 }

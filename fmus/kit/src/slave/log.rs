@@ -11,7 +11,7 @@ const STATE_CHANGES: usize = 4;
 
 /// Decides which messages are sent.
 ///
-/// The reason of a call that failed is always sent; warnings and debug messages only where
+/// The reason of a call that failed and notes are always sent; warnings and debug messages only where
 /// logging is on for their category.
 pub(super) struct Log {
     enabled: [bool; LOG_CATEGORIES.len()],
@@ -50,6 +50,11 @@ impl Log {
         if status != fmi2_abi::WARNING || self.enabled[category] {
             (self.sink)(status, LOG_CATEGORIES[category].0, message);
         }
+    }
+
+    /// Says what the user has to know, where logging is off also.
+    pub(super) fn note(&self, message: &str) {
+        (self.sink)(fmi2_abi::WARNING, LOG_CATEGORIES[0].0, message);
     }
 
     /// Notes a change of the call state.
