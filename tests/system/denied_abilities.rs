@@ -153,3 +153,73 @@ fn a_unit_that_denies_derivatives_of_inputs_gets_the_means_of_their_curves() {
         }
     }
 }
+
+/// Gives derivatives that are so many times the true ones.
+struct Lying<U> {
+    unit: U,
+    times: f64,
+}
+
+impl<U: Unit> UnitWrapper for Lying<U> {
+    fn inner(&self) -> &dyn Unit {
+        &self.unit
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn Unit {
+        &mut self.unit
+    }
+
+    fn directional_derivative(
+        &mut self,
+        unknowns: &[Handle],
+        knowns: &[Handle],
+        seed: &[f64],
+        values: &mut [f64],
+    ) -> UnitResult {
+        let given = self
+            .unit
+            .directional_derivative(unknowns, knowns, seed, values);
+        values.iter_mut().for_each(|value| *value *= self.times);
+        given
+    }
+}
+
+/// The start shows it, where inputs may be tried.
+#[test]
+fn partial_derivatives_that_the_outputs_contradict_are_named() {
+    for exchange in ["stale", "compensated", "auto"] {
+        let coupling = Coupling {
+            exchange,
+            stop_time: 0.01,
+            ..Coupling::default()
+        };
+        for (times, is_named) in [
+            (1.0, false),
+            (1.01, false),
+            (0.0, true),
+            (-1.0, true),
+            (2.0, true),
+        ] {
+            let unit = ModelUnit::<OscillatorForce>::new().without_fresh();
+            let force = Lying { unit, times };
+            let motion = ModelUnit::<OscillatorMotion>::new().without_fresh();
+            let system = TABLE_1[1].system_of_units(&coupling, force, motion);
+            let notes = system
+                .start(&RunOptions::default())
+                .unwrap()
+                .run()
+                .unwrap()
+                .notes;
+            let is_about = |note: &&String| {
+                note.starts_with("force: the FMU gives the directional derivative ")
+                    && note.contains(" → force.f, and ")
+            };
+            let count = notes.iter().filter(is_about).count();
+            assert_eq!(
+                count,
+                usize::from(is_named),
+                "{exchange}, {times}: {notes:?}"
+            );
+        }
+    }
+}

@@ -1,4 +1,4 @@
-use super::probe::{Gains, probe, read_derivatives};
+use super::probe::{Gains, contradiction, probe, read_derivatives};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
@@ -66,7 +66,7 @@ fn known_feedthrough(
     step: &Step,
 ) -> Result<Option<Gains>, RunError> {
     let name = state.graph.components[component].name.clone();
-    let gains = match probe_component(state, component, outputs, step) {
+    let gains = match probe_component(state, component, outputs, notes, step) {
         Ok(gains) => gains,
         Err(RunError::Fault(fault))
             if matches!(fault.unit.cause, Cause::Discard | Cause::Unsupported) =>
@@ -82,13 +82,9 @@ fn known_feedthrough(
     if gains.are_smooth() {
         return Ok(Some(gains));
     }
-    let first_input = state.graph.components[component].inputs.start;
-    let pair = |(output, input): &(usize, usize)| {
-        let variable = state.graph.inputs[first_input + input].variable;
-        let input = state.graph.variable_name(component, variable);
-        format!("{input} → {}", state.graph.output_name(outputs[*output]))
-    };
-    let pairs: Vec<_> = gains.nonsmooth.iter().map(pair).collect();
+    let pairs = gains.nonsmooth.iter();
+    let pairs = pairs.map(|pair| pair_name(state, component, outputs, *pair));
+    let pairs: Vec<_> = pairs.collect();
     let consequence = match asked {
         Exchange::COMPENSATED => "its compensation is not exact",
         Exchange::AUTO => "it is exchanged stale",
@@ -101,10 +97,24 @@ fn known_feedthrough(
     Ok(Some(gains))
 }
 
+/// An input and an output that follows it, by their places.
+fn pair_name(
+    state: &SystemState,
+    component: usize,
+    outputs: &[usize],
+    (output, input): (usize, usize),
+) -> String {
+    let first_input = state.graph.components[component].inputs.start;
+    let variable = state.graph.inputs[first_input + input].variable;
+    let input = state.graph.variable_name(component, variable);
+    format!("{input} → {}", state.graph.output_name(outputs[output]))
+}
+
 fn probe_component(
     state: &mut SystemState,
     component: usize,
     outputs: &[usize],
+    notes: &mut Vec<String>,
     step: &Step,
 ) -> Result<Gains, RunError> {
     let member = &state.units.members[component];
@@ -140,7 +150,22 @@ fn probe_component(
                 false => Err(RunError::Fault(fault)),
             }
         }
-        given => given,
+        Ok(given) => {
+            if let Some(pair) = contradiction(&gains, &given) {
+                let place = pair.0 * gains.inputs.len() + pair.1;
+                notes.push(format!(
+                    "{}: the FMU gives the directional derivative {:.4e} of {}, and a change of the input shows {:.4e} at the \
+                     start; gyrator takes what the FMU gives. If it is wrong, set `exchange = \"stale\"` for this component",
+                    state.graph.components[component].name,
+                    // Without the sign of −0.
+                    given.values[place] + 0.0,
+                    pair_name(state, component, outputs, pair),
+                    gains.values[place]
+                ));
+            }
+            Ok(given)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -76,6 +76,21 @@ pub(crate) fn probe(
     Ok(gains)
 }
 
+/// The first pair (output, input), as positions, whose derivative the unit gives otherwise than it was measured at the same point.
+/// What was measured as 0 tells nothing: some units compute outputs in steps only.
+pub(crate) fn contradiction(measured: &Gains, given: &Gains) -> Option<(usize, usize)> {
+    let columns = measured.inputs.len();
+    let differs = |&place: &usize| {
+        let (measured, given) = (measured.values[place], given.values[place]);
+        measured != 0.0 && (given - measured).abs() > SMOOTH * given.abs().max(measured.abs())
+    };
+    let pair = |place: usize| (place / columns, place % columns);
+    let places = (0..measured.values.len()).filter(differs);
+    places
+        .map(pair)
+        .find(|pair| !measured.nonsmooth.contains(pair))
+}
+
 /// The unit's own directional derivatives in place of the measured ones: some units compute
 /// outputs in steps only, and show no feed-through while they are initialised.
 pub(crate) fn read_derivatives(unit: &mut dyn Unit, measured: &Gains) -> UnitResult<Gains> {
