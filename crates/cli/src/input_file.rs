@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gyrator::graph::{Graph, GraphVariable};
-use gyrator::unit::{Causality, VariableType, names_of_items, numbered_items};
+use gyrator::unit::{Causality, VariableType};
 use gyrator::{Recorder, Run, RunError, System, Value};
+use gyrator::{names_of_items, numbered_items};
 use gyrator_record::{
     Interpolation, Series, Table, Values, is_heading, number_of_cell, place_of_cell,
     read_table_with,

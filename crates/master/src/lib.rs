@@ -131,3 +131,4 @@ pub use run::{Input, Output, Run, Snapshot};
 pub use run_options::RunOptions;
 pub use system::{System, Word};
 pub use unit::{ClosureUnit, LinearUnit, Unit, Value};
+pub use value_conversion::{names_of_items, numbered_items};

@@ -23,8 +23,6 @@ pub use process_ties::{ProcessChange, ProcessTies};
 pub use unit_maker::{InProcess, Made, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
 
-pub use crate::value_conversion::{names_of_items, numbered_items};
-
 /// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.
 pub type Handle = u32;
 
