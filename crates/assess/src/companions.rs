@@ -4,6 +4,7 @@ use gyrator::report::Divergence;
 use gyrator::{Report, Verdict};
 use gyrator_record::Table;
 
+use crate::divergence::Decision;
 use crate::error_bars::{ErrorBar, Levels, Results, error_bars};
 use crate::verdict::verdict;
 
@@ -16,6 +17,8 @@ pub struct Assessment {
     pub note: String,
     /// The verdict of the bars on the run; `None` where there are none.
     pub verdict: Option<Verdict>,
+    /// Whether the run diverges, by the companion at half the macro-step; `None` without one.
+    pub decision: Option<Decision>,
     /// A companion has ended in a value that is not finite.
     pub is_not_finite: bool,
 }
@@ -67,11 +70,13 @@ pub fn assess(
                 companions: [&first, &second],
             };
             let bars = error_bars(&results, variables, wanted);
+            let decision = results.decide(variables);
             let verdict = (!bars.is_empty()).then(|| verdict(&bars, levels));
             Assessment {
                 bars,
                 note,
                 verdict,
+                decision,
                 is_not_finite: false,
             }
         }
@@ -92,7 +97,9 @@ impl Assessment {
         let is_beyond = report
             .coupling_error_estimate
             .is_some_and(|error| error > 1.0);
-        let verdict = match self.is_not_finite && is_suspected && is_beyond {
+        let diverges =
+            self.decision == Some(Decision::Diverging) || self.is_not_finite && is_beyond;
+        let verdict = match diverges && is_suspected {
             true => Some(Verdict::Diverging),
             false => self.verdict,
         };
@@ -118,6 +125,7 @@ impl Assessment {
             bars: bars.map(|name| ErrorBar::unknown(name, reason)).collect(),
             note: format!("there are no error bars: {reason}"),
             verdict: None,
+            decision: None,
             is_not_finite: false,
         }
     }

@@ -26,12 +26,19 @@ const DOUBTFUL: f64 = 0.8;
 const DOUBTFUL_ANYWAY: f64 = 2.02;
 /// Fewest macro-steps since the first motion, and in the stretch that is looked at.
 const SHORT: usize = 16;
+/// The growth in each third of a shorter run that explodes. A choice: powers of ten a step are no event.
+const EACH_THIRD: f64 = 10.0;
 /// The stretch begins where the range was at most one part in so many of that in the end. Growth by so much is worth a note.
 const STRETCH: f64 = 30.0;
 /// The difference grows if its last quarter is so many times its second quarter.
 const GROWS: f64 = 2.0;
 /// The difference stays if its last quarter has so much of the range.
 const STAYS: f64 = 0.2;
+/// Two runs that are not finite are so at the same time if it is so many rows apart, or this part of those since the first motion.
+const SAME_END: usize = 2;
+const SAME_PART: f64 = 0.1;
+/// The part of the rows before that in which they must not differ.
+const BEFORE_END: f64 = 0.9;
 /// A range below this part of the magnitude is rounding: a million steps add up 1e6 · 2⁻⁵³ at most.
 const ROUNDING: f64 = 1e-12;
 
@@ -116,71 +123,108 @@ impl Difference {
 }
 
 /// Compares the looped signals of a run with those of the run at half of every communication step, at the communication
-/// points of the run. Each item has the values of one signal in both. The run is finite; the other one has fewer values if it
-/// ended in a value that is not finite.
+/// points of the run. Each item has the values of one signal in both; a run that ended early has fewer.
 ///
 /// Only signals in a loop count: a counter of steps beside it spoils the comparison.
 #[must_use]
 pub fn decide(signals: &[[&[f64]; 2]]) -> Decision {
-    let rows = signals.iter().map(|[run, _]| run.len()).min().unwrap_or(0);
     let finite = |values: &[f64]| {
         let end = values.iter().position(|value| !value.is_finite());
         end.unwrap_or(values.len())
     };
-    let halves = signals.iter().map(|[_, half]| finite(half));
-    let compared = halves.min().unwrap_or(0).min(rows);
+    let least = |of: &dyn Fn(&[&[f64]; 2]) -> usize| signals.iter().map(of).min().unwrap_or(0);
+    let rows = least(&|[run, _]| run.len());
+    let (of_run, of_half) = (
+        least(&|[run, _]| finite(run)),
+        least(&|[_, half]| finite(half)),
+    );
     let moves = |values: &[f64]| values.iter().position(|value| *value != values[0]);
     let first_motion = signals.iter().filter_map(|[run, _]| moves(run)).min();
     let first_motion = first_motion.unwrap_or(0);
+    let compared = of_run.min(of_half);
     if compared == 0 {
         return Decision::CannotTell;
     }
-    let differences = signals
-        .iter()
-        .map(|[run, half]| Difference::between(&run[..compared], &half[..compared]));
-    let differences: Vec<Difference> = differences.collect();
-    let most = |of: fn(&Difference) -> f64, counts: &dyn Fn(&Difference) -> bool| {
-        let counted = differences.iter().filter(|found| counts(found));
-        counted.map(of).fold(0.0, f64::max)
-    };
-    let error = most(|found| found.error, &|_| true);
-    let growing = most(|found| found.error, &|found| found.is_growing);
-    let staying = most(
-        |found| found.error.max(found.over_smaller_range),
-        &|found| found.is_persistent,
-    );
-    let beyond = most(
-        |found| found.over_smaller_range,
-        &Difference::is_beyond_range,
-    );
-    let has_grown = |found: &Difference| found.is_beyond_range() && found.own_growth >= OWN_GROWTH;
-    let diverges = growing >= GROWING_ERROR
-        || error >= ANY_ERROR
-        || most(|found| found.over_smaller_range, &has_grown) > 0.0;
-    if compared < rows {
-        // Half the step is not finite: that alone says nothing of the run.
-        return if diverges {
+    let found = Found::over(signals, compared);
+    if of_run < rows {
+        // Only the run is not finite, or they are so at other times, or differ before.
+        let since = |end: usize| end.saturating_sub(first_motion);
+        let apart = SAME_END.max((SAME_PART * since(of_run).max(since(of_half)) as f64) as usize);
+        let before = first_motion + (BEFORE_END * since(compared) as f64) as usize;
+        let early = Found::over(signals, before.clamp(1, compared));
+        let differs = early.error >= GROWING_ERROR || early.over_smaller_range >= BEYOND_RANGE;
+        return match of_half > of_run || of_run.abs_diff(of_half) > apart || differs {
+            true => Decision::Diverging,
+            false => Decision::CannotTell,
+        };
+    }
+    if of_half < rows {
+        // That alone says nothing of the run.
+        return if found.diverges {
             Decision::Diverging
         } else {
             Decision::CannotTell
         };
     }
     if compared - first_motion < SHORT {
-        return if error > DOUBTFUL_ANYWAY {
-            Decision::CannotTell
-        } else {
-            Decision::Ordinary
+        let explode = signals
+            .iter()
+            .any(|[run, _]| explodes(&run[first_motion..compared]));
+        return match found.error {
+            _ if explode && found.is_far_apart() => Decision::Diverging,
+            error if error > DOUBTFUL_ANYWAY => Decision::CannotTell,
+            _ => Decision::Ordinary,
         };
     }
-    if diverges {
-        return Decision::Diverging;
+    match (found.diverges, found.is_doubtful) {
+        (true, _) => Decision::Diverging,
+        (false, true) => Decision::CannotTell,
+        (false, false) => Decision::Ordinary,
     }
-    let is_doubtful =
-        growing >= DOUBTFUL || staying >= DOUBTFUL || error > DOUBTFUL_ANYWAY || beyond > 0.0;
-    if is_doubtful {
-        Decision::CannotTell
-    } else {
-        Decision::Ordinary
+}
+
+/// The differences of all signals.
+struct Found {
+    error: f64,
+    over_smaller_range: f64,
+    diverges: bool,
+    is_doubtful: bool,
+}
+
+impl Found {
+    /// Whether the runs differ by far more than either has of a signal.
+    fn is_far_apart(&self) -> bool {
+        self.error >= ANY_ERROR || self.over_smaller_range >= FAR_BEYOND_RANGE
+    }
+
+    /// Over so many rows.
+    fn over(signals: &[[&[f64]; 2]], rows: usize) -> Self {
+        let between = |[run, half]: &[&[f64]; 2]| Difference::between(&run[..rows], &half[..rows]);
+        let all: Vec<Difference> = signals.iter().map(between).collect();
+        let most = |of: fn(&Difference) -> f64, counts: fn(&Difference) -> bool| {
+            let counted = all.iter().filter(|found| counts(found));
+            counted.map(of).fold(0.0, f64::max)
+        };
+        let error = most(|found| found.error, |_| true);
+        let growing = most(|found| found.error, |found| found.is_growing);
+        let staying = most(
+            |found| found.error.max(found.over_smaller_range),
+            |found| found.is_persistent,
+        );
+        let is_beyond = all.iter().any(Difference::is_beyond_range);
+        let has_grown_beyond =
+            |found: &Difference| found.is_beyond_range() && found.own_growth >= OWN_GROWTH;
+        Self {
+            error,
+            over_smaller_range: most(|found| found.over_smaller_range, |_| true),
+            diverges: growing >= GROWING_ERROR
+                || error >= ANY_ERROR
+                || all.iter().any(has_grown_beyond),
+            is_doubtful: growing >= DOUBTFUL
+                || staying >= DOUBTFUL
+                || error > DOUBTFUL_ANYWAY
+                || is_beyond,
+        }
     }
 }
 
@@ -201,6 +245,14 @@ fn grows_since_a_third(values: &[f64], factor: f64) -> bool {
         .iter()
         .fold(0.0, |most: f64, value| most.max(value.abs()));
     range_in_all > ROUNDING * magnitude && range_in_all >= factor * range(early)
+}
+
+/// Whether the range grows at least tenfold in the second third of the values and again in the last one: of one jump that is not
+/// so, nor of any power of the time below the fifth.
+fn explodes(values: &[f64]) -> bool {
+    let after = |thirds: usize| range(&values[..(values.len() * thirds).div_ceil(3)]);
+    let [early, middle, late] = [1, 2, 3].map(after);
+    early > 0.0 && middle >= EACH_THIRD * early && late >= EACH_THIRD * middle
 }
 
 /// The last row at which the range so far was at most [one part in thirty](STRETCH) of that in the end, at least
@@ -266,6 +318,20 @@ mod tests {
     }
 
     #[test]
+    fn powers_of_ten_a_step_diverge_in_few_steps() {
+        let run: Vec<f64> = (0..6).map(|row| (-30.0_f64).powi(row) - 1.0).collect();
+        let half: Vec<f64> = (0..6).map(|row| (f64::from(row)).cos()).collect();
+        assert_eq!(decide(&[[&run, &half]]), Decision::Diverging);
+        let faster: Vec<f64> = run.iter().map(|value| value * value * value).collect();
+        assert_eq!(decide(&[[&run, &faster]]), Decision::Diverging);
+        let jump = [0.0, 1e-9, 0.0, 1e-9, 0.0, 1.0];
+        assert_eq!(
+            decide(&[[&jump, &[0.0, 1e-9, 0.0, 1e-9, 0.0, 1e-9]]]),
+            Decision::CannotTell
+        );
+    }
+
+    #[test]
     fn an_error_between_one_and_two_ranges_is_in_doubt() {
         let apart = |t: f64, h: f64| (3.0 * t + 4.0 * (h - 0.5) * t / 10.0).sin();
         assert_eq!(decide_on(apart), Decision::CannotTell);
@@ -289,6 +355,28 @@ mod tests {
             }
         };
         assert_eq!(decide_on(grows), Decision::Diverging);
+    }
+
+    #[test]
+    fn a_run_that_is_not_finite_diverges_unless_half_the_step_is_so_too() {
+        let only_run = |t: f64, h: f64| {
+            if h == 1.0 && t > 9.0 {
+                f64::NAN
+            } else {
+                t.sin()
+            }
+        };
+        assert_eq!(decide_on(only_run), Decision::Diverging);
+        let other_time = |t: f64, h: f64| if t > 8.0 / h { f64::NAN } else { t.sin() };
+        assert_eq!(decide_on(other_time), Decision::Diverging);
+        let both = |t: f64, h: f64| {
+            if t > 9.0 {
+                f64::NAN
+            } else {
+                t.sin() + 0.01 * h
+            }
+        };
+        assert_eq!(decide_on(both), Decision::CannotTell);
     }
 
     #[test]

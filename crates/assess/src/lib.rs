@@ -22,4 +22,4 @@ pub use divergence::{Decision, Difference, decide};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
 pub use other_step::at_other_step;
 pub use verdict::verdict;
-pub use verification::{Comparing, Course, Keeper, Verification};
+pub use verification::{Comparing, Course, Keeper, Kept, Verification};

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gyrator::observer::{ObserverError, OutputPoint, StopRequest, View};
-use gyrator::report::{Divergence, Report};
-use gyrator::{Observer, Run};
+use gyrator::report::{Divergence, Report, Verdict};
+use gyrator::{Observer, Run, RunError};
 use serde::{Deserialize, Serialize};
 
 use crate::divergence::{Decision, Difference, decide, grows_after_a_third, has_grown_much};
+use crate::size::{range, rms};
 
 /// Most values that are kept, 8 bytes each, and rows in any case. Choices: 4096 points show the course of any run that a plot
 /// shows.
@@ -38,14 +39,15 @@ pub struct Course {
 
 impl Course {
     fn push(&mut self, time: f64, steps: u64, reals: &[f64]) {
-        if !steps.is_multiple_of(self.stride) {
+        // It is a power of two.
+        if steps & (self.stride - 1) != 0 {
             return;
         }
         let width = self.outputs.len();
         let most = (MOST_VALUES / width.max(1)).clamp(FEWEST_ROWS, MOST_ROWS);
         if self.times.len() >= most {
             *self = self.every_second();
-            if !steps.is_multiple_of(self.stride) {
+            if steps & (self.stride - 1) != 0 {
                 return;
             }
         }
@@ -112,31 +114,46 @@ impl Course {
     }
 }
 
-/// Keeps the [course](Course) of a run that may become suspicious: an observer.
-#[derive(Debug, Clone)]
-pub struct Keeper(Arc<Mutex<Course>>);
+/// Keeps the [course](Course) of a run that may become suspicious: an observer, which hands it over at the end of the run.
+#[derive(Debug)]
+pub struct Keeper {
+    course: Course,
+    kept: Kept,
+}
+
+/// Where a [`Keeper`] leaves the course.
+#[derive(Debug, Clone, Default)]
+pub struct Kept(Arc<Mutex<Course>>);
+
+impl Kept {
+    /// The course of a run that has ended.
+    #[must_use]
+    pub fn take(&self) -> Course {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Keeper {
-    /// For a run; `None` if it has no loop, and can never be suspicious.
-    #[must_use]
-    pub fn of(run: &Run) -> Option<Self> {
+    /// Adds one to a run; `None` if it has no loop, and can never be suspicious.
+    ///
+    /// # Errors
+    /// If the run cannot take an observer.
+    pub fn observe(run: &mut Run) -> Result<Option<Kept>, RunError> {
         let outputs = gyrator::run::looped_outputs(run);
+        if outputs.is_empty() {
+            return Ok(None);
+        }
         let course = Course {
             outputs,
             stride: 1,
             ..Course::default()
         };
-        (!course.outputs.is_empty()).then(|| Self(Arc::new(Mutex::new(course))))
-    }
-
-    fn course(&self) -> MutexGuard<'_, Course> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was kept.
-    #[must_use]
-    pub fn take(&self) -> Course {
-        std::mem::take(&mut *self.course())
+        let kept = Kept::default();
+        run.observe(Self {
+            course,
+            kept: kept.clone(),
+        })?;
+        Ok(Some(kept))
     }
 }
 
@@ -146,7 +163,7 @@ impl Observer for Keeper {
     }
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.course().push(view.time, view.steps, view.reals);
+        self.course.push(view.time, view.steps, view.reals);
         Ok(ControlFlow::Continue(()))
     }
 
@@ -155,13 +172,19 @@ impl Observer for Keeper {
     }
 
     fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        self.course().push(point.time, point.steps, point.reals);
+        self.course.push(point.time, point.steps, point.reals);
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
+        let mut kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = std::mem::take(&mut self.course);
         Ok(())
     }
 }
 
 /// What a second run has told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Verification {
     /// Of the first run.
     pub decision: Decision,
@@ -169,6 +192,9 @@ pub struct Verification {
     pub is_calm: bool,
     /// The first run has grown at least thirtyfold.
     pub has_grown_much: bool,
+    /// The error of the first run, as root of the mean square relative to the range, of the signal with the greatest one: for errors
+    /// of the first order, twice the difference from half the step.
+    pub error: Option<f64>,
     /// Macro-steps of the second run.
     pub steps: u64,
 }
@@ -191,12 +217,33 @@ impl Verification {
                  whether the coupling is the reason"
             )),
             Decision::Ordinary => {
+                self.replace_estimates(report);
                 report.settle(Divergence::None);
                 report.notes.push(format!(
-                    "signals of a loop {growth}, and the same in a second run at half of every step ({steps} macro-steps): \
-                     it is the system's growth, or an FMU's own solver's, not the coupling's"
+                    "signals of a loop {growth}, by the system or an FMU's own solver and not by the coupling: a second run at half \
+                     of every step ({steps} macro-steps) has the same"
                 ));
             }
+        }
+    }
+}
+
+impl Verification {
+    /// The estimate of one run counts growth as the coupling's; this one does not.
+    fn replace_estimates(&self, report: &mut Report) {
+        let Some(error) = self.error else {
+            return;
+        };
+        report.coupling_error_estimate = Some(error);
+        report.estimated_verdict = Verdict::from_relative_error(error);
+        let bonds = report.bonds.iter_mut();
+        for bond in bonds.filter(|bond| bond.divergence == Divergence::Suspected) {
+            // A part is no worse than the whole.
+            let estimate = bond
+                .coupling_error_estimate
+                .map_or(error, |own| own.min(error));
+            bond.coupling_error_estimate = Some(estimate);
+            bond.estimated_verdict = Verdict::from_relative_error(estimate);
         }
     }
 }
@@ -319,6 +366,25 @@ impl Comparison {
         self.clear_looks >= CLEAR_LOOKS
     }
 
+    /// As [`Verification::error`].
+    fn error(&self, columns: &[Vec<f64>]) -> f64 {
+        // y(H) − y(H/2) is half the error of y(H), if that is of the first order, and y(2H) − y(H) all of it.
+        let part = if self.factor > 1.0 { 1.0 } else { 2.0 };
+        let of_signal = |(first, second): (&Vec<f64>, &Vec<f64>)| {
+            let differences: Vec<f64> = first.iter().zip(second).map(|(x, y)| x - y).collect();
+            let finer = if self.factor > 1.0 { first } else { second };
+            match rms(&differences) {
+                0.0 => 0.0,
+                difference => part * difference / range(finer),
+            }
+        };
+        columns
+            .iter()
+            .zip(&self.values)
+            .map(of_signal)
+            .fold(0.0, f64::max)
+    }
+
     fn verification(&self) -> Verification {
         let was_ended = self.clear_looks >= CLEAR_LOOKS;
         let rows = match was_ended {
@@ -350,6 +416,7 @@ impl Comparison {
         };
         Verification {
             decision,
+            error: is_whole.then(|| self.error(&columns)),
             is_calm: is_whole && self.values.iter().all(is_calm),
             has_grown_much: columns.iter().any(|values| has_grown_much(values)),
             steps: self.steps,
@@ -378,5 +445,108 @@ impl Observer for Comparing {
     fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
         self.comparison().take(point.time, point.steps, point.reals);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The course of sin(t) over 1000 steps of 0.01 s, in a signal at this place of three.
+    fn course(place: usize) -> Course {
+        let mut course = Course {
+            outputs: vec![place],
+            stride: 1,
+            ..Course::default()
+        };
+        (0..=1000).for_each(|step| {
+            course.push(0.01 * step as f64, step, &row(0.01 * step as f64, place))
+        });
+        course
+    }
+
+    fn row(time: f64, place: usize) -> [f64; 3] {
+        let mut row = [f64::NAN; 3];
+        row[place] = time.sin();
+        row
+    }
+
+    fn compare(first: Course, factor: f64, value: impl Fn(f64) -> f64) -> Verification {
+        let comparing = Comparing::with(first, factor);
+        let mut comparison = comparing.comparison();
+        let steps = (1000.0 / factor) as u64;
+        for step in 0..=steps {
+            let time = 0.01 * factor * step as f64;
+            comparison.take(time, step, &[0.0, value(time), 0.0]);
+            if comparison.is_clear() {
+                break;
+            }
+        }
+        drop(comparison);
+        comparing.verification()
+    }
+
+    #[test]
+    fn equal_runs_are_ordinary_whatever_their_steps() {
+        for factor in [0.5, 2.0] {
+            let found = compare(course(1), factor, f64::sin);
+            let steps = (1000.0 / factor) as u64;
+            assert_eq!((found.decision, found.steps), (Decision::Ordinary, steps));
+            assert!(found.error.unwrap() < 1e-12, "{found:?}");
+            assert!(found.is_calm && !found.has_grown_much);
+        }
+    }
+
+    #[test]
+    fn the_error_is_twice_the_difference_from_half_the_step() {
+        let found = compare(course(1), 0.5, |time| 1.01 * time.sin());
+        // The root of the mean square of a sine is 0.7 of half its range.
+        let expected = 2.0 * 0.01 * 0.5_f64.sqrt() / 2.02;
+        assert!(
+            (found.error.unwrap() / expected - 1.0).abs() < 0.05,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_coarser_run_that_differs_tells_nothing() {
+        let found = compare(course(1), 2.0, |time| (4.0 * time).exp());
+        assert_eq!(found.decision, Decision::CannotTell);
+    }
+
+    #[test]
+    fn a_clear_answer_ends_the_second_run() {
+        let found = compare(course(1), 0.5, |time| 1e-4 * time.sin());
+        assert_eq!(found.decision, Decision::Diverging);
+        assert!(found.steps < 2000 / 4, "{found:?}");
+        assert!(!found.is_calm && found.error.is_none());
+    }
+
+    #[test]
+    fn long_runs_are_thinned_and_compared_at_their_points() {
+        let mut long = Course {
+            outputs: vec![1],
+            stride: 1,
+            ..Course::default()
+        };
+        (0..=100_000_u64)
+            .for_each(|step| long.push(1e-4 * step as f64, step, &row(1e-4 * step as f64, 1)));
+        assert!(long.times.len() <= MOST_ROWS && long.times.len() > MOST_ROWS / 2);
+        assert_eq!(long.times[1], 1e-4 * long.stride as f64);
+        let found = compare(long, 0.5, f64::sin);
+        assert_eq!(found.decision, Decision::Ordinary);
+    }
+
+    #[test]
+    fn a_course_goes_to_another_process_bit_by_bit() {
+        let course = course(1);
+        assert_eq!(Course::from_bytes(&course.to_bytes()), Some(course.clone()));
+        let bytes = course.to_bytes();
+        for end in [0, 7, 8, 24, bytes.len() - 8, bytes.len() - 1] {
+            assert_eq!(Course::from_bytes(&bytes[..end]), None, "{end}");
+        }
+        let mut huge = bytes;
+        huge[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(Course::from_bytes(&huge), None);
     }
 }

@@ -21,7 +21,7 @@ use gyrator::record::Selection;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
-use gyrator_assess::{Checks, Judging, Keeper};
+use gyrator_assess::{Checks, Judging, Kept};
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
@@ -51,6 +51,7 @@ use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
 use crate::table_options::InputOptions;
+use crate::verification::VerificationOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -77,6 +78,8 @@ pub(crate) struct Session<'a> {
     pub(crate) checks_senses: bool,
     /// Checks, and the options that ask for them.
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
+    /// Whether a suspicion is verified; `None` of a run without a coupling.
+    pub(crate) verification: Option<&'a VerificationOptions>,
     /// Saved states.
     pub(crate) states: Option<&'a StateOptions>,
     /// When loading began.
@@ -97,7 +100,7 @@ struct Running {
     /// Records the signals whose errors are estimated.
     assessing: Option<Recorder>,
     /// Keeps what a second run is compared with.
-    keeper: Option<Keeper>,
+    kept: Option<Kept>,
     /// Draws a picture.
     drawing: Option<Drawing>,
     /// Judges the checks.
@@ -164,6 +167,7 @@ impl<'a> Session<'a> {
             accepts_divergence: false,
             checks_senses: true,
             checks: None,
+            verification: None,
             states: None,
             begin,
         }
@@ -352,7 +356,7 @@ impl Session<'_> {
             renamed: recorder.as_ref().and_then(named_in_full),
             recorder,
             assessing: None,
-            keeper: None,
+            kept: None,
             drawing: None,
             judging,
             saving,

@@ -94,6 +94,8 @@ pub(crate) struct Summary<'a> {
     divergence: Option<Divergence>,
     /// Macro-steps of the second run that has verified a suspicion.
     pub(crate) verification_steps: u64,
+    /// Why a suspicion is open, and what tells.
+    pub(crate) suspicion: Option<&'a str>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,
     /// Advice where it diverges.
@@ -152,9 +154,6 @@ pub(crate) struct Summary<'a> {
     /// The error bars have given the verdict.
     #[serde(skip)]
     is_by_bars: bool,
-    /// Why a suspicion is open, and what tells.
-    #[serde(skip)]
-    pub(crate) suspicion: Option<&'a str>,
 }
 
 /// Known facts of a run that has no report.
@@ -455,7 +454,7 @@ impl<'a> Summary<'a> {
     /// A verdict with its meaning, for people.
     fn meaning(&self, verdict: Verdict) -> String {
         if let Some(suspicion) = self.suspicion {
-            return format!("{verdict} (signals of a loop have grown: {suspicion})");
+            return format!("{verdict} (signals of a loop have grown; {suspicion})");
         }
         let meaning = match verdict {
             Verdict::Small => "below 1 %",
@@ -465,10 +464,10 @@ impl<'a> Summary<'a> {
             Verdict::Dominating => "above 10 %",
             Verdict::Diverging => "it grows without end",
         };
-        let source = match (self.is_by_bars, verdict) {
+        let source = match (self.is_by_bars, self.verification_steps) {
             (true, _) => "by the error bars",
-            (false, Verdict::Diverging) => "as a second run shows",
-            (false, _) => "as far as one run shows",
+            (false, 0) => "as far as one run shows",
+            (false, _) => "as a second run shows",
         };
         format!("{verdict} ({meaning}, {source})")
     }

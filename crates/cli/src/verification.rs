@@ -87,11 +87,13 @@ impl VerificationOptions {
                 Verified {
                     steps: verification.steps,
                     open: (report.divergence == Divergence::Suspected).then(|| {
-                        "the second run does not tell why; `gyrator doctor` may".to_owned()
+                        "the second run does not tell why: `gyrator doctor` may".to_owned()
                     }),
                 }
             }
-            Err(reason) => Verified::open(&format!("there is no second run: {reason}")),
+            Err(reason) => {
+                Verified::open(&format!("there is no second run that tells why: {reason}"))
+            }
         }
     }
 }

@@ -129,8 +129,10 @@ mod tests {
     fn words_are_read_back_and_the_worst_part_counts() {
         for verdict in Verdict::ALL {
             assert_eq!(Verdict::from_word(verdict.word()), Some(verdict));
-            assert_eq!(verdict.to_string(), verdict.word());
+            let is_plain = verdict.to_string() == verdict.word();
+            assert_eq!(is_plain, verdict != Verdict::CannotTell);
         }
+        assert_eq!(Verdict::CannotTell.to_string(), "unknown");
         assert_eq!(Verdict::from_word("good"), None);
         assert!(Verdict::ALL.is_sorted());
     }

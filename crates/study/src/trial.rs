@@ -162,14 +162,10 @@ impl Bench<'_> {
                 (None, Some(recorder.map_err(invalid)?))
             }
         };
-        let keeper = match self.verification && self.error_bars.is_empty() {
-            true => Keeper::of(run),
+        let kept = match self.verification && self.error_bars.is_empty() {
+            true => Keeper::observe(run).map_err(|error| failed(&error))?,
             false => None,
         };
-        if let Some(keeper) = &keeper {
-            run.observe(keeper.clone())
-                .map_err(|error| failed(&error))?;
-        }
         let mut cursor = reference.map(ReferenceTrajectory::cursor);
         let mut take = |view: &View<'_>| {
             if let Some(recorder) = &mut recorder {
@@ -197,10 +193,10 @@ impl Bench<'_> {
         drop(started);
         let mut end = end.unwrap_or(report.stop_reason.word());
         let mut bars = Vec::new();
-        if let Some(keeper) = keeper.filter(|_| is_success(end))
+        if let Some(kept) = kept.filter(|_| is_success(end))
             && report.divergence == Divergence::Suspected
         {
-            let comparing = Comparing::with(keeper.take(), HALF);
+            let comparing = Comparing::with(kept.take(), HALF);
             self.second_run(trial, &file, &comparing, cache)?;
             comparing.verification().settle(&mut report, advice);
         } else if is_success(end) && !self.error_bars.is_empty() {

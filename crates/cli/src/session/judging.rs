@@ -17,7 +17,7 @@ use crate::hosts;
 use crate::interrupt::Interrupt;
 use crate::recorder::{ResultFile, recorder};
 use crate::state_options::StateOptions;
-use crate::verification::Verified;
+use crate::verification::{VerificationOptions, Verified};
 
 /// What further runs have told of a run.
 #[derive(Debug, Default)]
@@ -29,15 +29,13 @@ pub(super) struct Judged {
 impl Session<'_> {
     /// Keeps what a second run would be compared with, unless there can be none.
     pub(super) fn keep_for_verification(&self, running: &mut Running) -> Result<(), RunError> {
-        let is_wanted = self.options.error_bars.wanted().is_none() && self.unverifiable().is_none();
-        running.keeper = match is_wanted {
-            true => Keeper::of(&running.run),
-            false => None,
-        };
-        match &running.keeper {
-            Some(keeper) => running.run.observe(keeper.clone()),
-            None => Ok(()),
+        let is_wanted = self.verification.is_some()
+            && self.options.error_bars.wanted().is_none()
+            && self.unverifiable().is_none();
+        if is_wanted {
+            running.kept = Keeper::observe(&mut running.run)?;
         }
+        Ok(())
     }
 
     /// Why there can be no second run, and what tells in its place.
@@ -47,24 +45,28 @@ impl Session<'_> {
             path.as_os_str() == "-" || path == std::path::Path::new("/dev/stdin")
         };
         let input = self.input.and_then(|input| input.input_file.as_deref());
-        if options.verification.is_off() {
-            Some("a run without --no-verification tells")
+        if self.verification.is_some_and(VerificationOptions::is_off) {
+            Some("a run without --no-verification tells why")
         } else if options.live.is_wanted() {
-            Some("none is made beside a live page; a run without --live tells")
+            Some("there is no second run beside a live page: a run without --live tells why")
         } else if options.real_time.is_wanted() {
-            Some("none is made in real time; a run without --real-time tells")
+            Some("there is no second run in real time: a run without --real-time tells why")
         } else if options.calls.record_calls.is_some() {
             Some(
-                "none is made of a run whose calls are recorded; a run without --record-calls tells",
+                "there is no second run while calls are recorded: a run without --record-calls tells why",
             )
         } else if !hosts::named(&self.system).is_empty() {
-            Some("none is made on other machines; `gyrator doctor` tells more")
+            Some("there is no second run on other machines: `gyrator doctor` may tell why")
         } else if self.states.and_then(StateOptions::input).is_some() {
-            Some("none goes on from a saved state; a run from the start tells")
+            Some("there is no second run from a saved state: a run from the start tells why")
         } else if input.is_some_and(is_from_stdin) {
-            Some("its inputs cannot be read twice; a run with a file of them tells")
+            Some(
+                "inputs from the standard input cannot be read twice: a run with a file of them tells why",
+            )
         } else if self.prints_results() {
-            Some("none is made where the results go to a pipe; a run with --output-file FILE tells")
+            Some(
+                "there is no second run where the results go to a pipe: a run with --output-file FILE tells why",
+            )
         } else {
             None
         }
@@ -99,7 +101,7 @@ impl Session<'_> {
             assessment.amend(report, divergence_advice(&running.run));
             report.notes.push(assessment.note.clone());
             if report.divergence == Divergence::Suspected {
-                verified = Verified::open("the error bars do not tell; `gyrator doctor` may");
+                verified = Verified::open("the error bars do not tell why: `gyrator doctor` may");
             }
         }
         (Judged { assessed, verified }, outcome)
@@ -115,15 +117,14 @@ impl Session<'_> {
         if let Some(why) = self.unverifiable() {
             return Verified::open(why);
         }
-        let Some(keeper) = running.keeper.take() else {
-            return Verified::open("`--error-bars` tells");
+        let Some((kept, options)) = running.kept.take().zip(self.verification) else {
+            return Verified::open("a run with --error-bars tells why");
         };
         // All rows are there, whatever happens from here on.
         running.file.iter().for_each(ResultFile::flush);
         let (advice, execution) = (divergence_advice(&running.run), &self.options.execution);
-        let options = &self.options.verification;
         options.verify(
-            &keeper.take(),
+            &kept.take(),
             execution,
             &interrupt.requested(),
             report,

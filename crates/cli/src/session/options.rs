@@ -13,15 +13,12 @@ use crate::profile::ProfileOptions;
 use crate::progress::ShowOptions;
 use crate::real_time::RealTimeOptions;
 use crate::supervision::Plan;
-use crate::verification::VerificationOptions;
 
 // How a run is carried out, recorded and shown. An option of `run` and `simulate` is a field of one of these.
 #[derive(Debug, Args)]
 pub(crate) struct SessionOptions {
     #[command(flatten)]
     pub(super) error_bars: ErrorBarOptions,
-    #[command(flatten)]
-    pub(super) verification: VerificationOptions,
     #[command(flatten)]
     pub(crate) results: ResultOptions,
     #[command(flatten)]

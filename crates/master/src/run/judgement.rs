@@ -39,6 +39,9 @@ const FEWEST_STEPS: u64 = 64;
 /// A looped signal whose range has grown so much since the [early](EARLY) part may grow by the coupling. Of 150 random systems with
 /// the default words it holds for 22, and for all that explode; a threefold range in any window of a run would hold for 113.
 const SUSPICIOUS: f64 = 2.0;
+/// Growth that shows a signal of no loop to explode, unless it is one late jump, which adds a work of 1: choices.
+const SIGNAL_GROWTH: f64 = 1e3;
+const JUMPS: f64 = 1.5;
 /// Fewest steps that show an error to dominate. A choice: those that the decision by a second run asks for.
 const FEWEST_OF_ERROR: u64 = 16;
 /// Fewest steps that show anything: an error has no course in fewer. A choice.
@@ -57,6 +60,8 @@ pub(super) struct CouplingError {
     pub(super) estimated_verdict: Verdict,
     /// A signal of a loop has grown in a way that the coupling may have made.
     pub(super) is_suspected: bool,
+    /// The verdict depends on direct feed-through that is not known.
+    is_ambiguous: bool,
 }
 
 /// A connection of real variables, as far as its defect shows an error.
@@ -106,7 +111,9 @@ impl<'a> Judgement<'a> {
             pairs.entry(pair).or_default().push(*link);
         }
         let pairs = pairs.values().map(|links| self.of_links(links));
-        pairs.fold(CouplingError::NONE, CouplingError::or_worse)
+        pairs
+            .reduce(CouplingError::or_worse)
+            .unwrap_or(CouplingError::NONE)
     }
 
     /// The error at the bond with this index.
@@ -130,7 +137,8 @@ impl<'a> Judgement<'a> {
         let [least, most] = ends.map(|links: Vec<Link>| self.estimate(&links));
         let verdict = |estimate: f64| Verdict::from_relative_error(estimate.min(f64::MAX));
         let steps = self.run.timeline.steps();
-        let is_clear = verdict(least) == verdict(most) && steps >= FEWEST_OF_COURSE;
+        let is_ambiguous = verdict(least) != verdict(most);
+        let is_clear = !is_ambiguous && steps >= FEWEST_OF_COURSE;
         let is_clear =
             is_clear && (verdict(most) < Verdict::Dominating || steps >= FEWEST_OF_ERROR);
         // Within the root of three of both.
@@ -145,6 +153,7 @@ impl<'a> Judgement<'a> {
                 false => Verdict::CannotTell,
             },
             is_suspected: links.iter().any(|link| link.is_suspected),
+            is_ambiguous,
         }
     }
 
@@ -155,7 +164,9 @@ impl<'a> Judgement<'a> {
         }
         self.by_energies(links).unwrap_or_else(|| {
             let direct = links.iter().map(|link| link.lag[0] * link.direct);
-            direct.fold(returning(links.iter()), f64::max)
+            let explode = links.iter().any(Link::explodes);
+            let least = if explode { Verdict::VISIBLE } else { 0.0 };
+            direct.fold(returning(links.iter()).max(least), f64::max)
         })
     }
 
@@ -166,7 +177,7 @@ impl<'a> Judgement<'a> {
         let names: BTreeSet<&str> = names
             .map(|component| &*self.run.state.graph.components[component].name)
             .collect();
-        if names.is_empty() || self.of_run().estimated_verdict != Verdict::CannotTell {
+        if names.is_empty() || !self.of_run().is_ambiguous {
             return None;
         }
         let names: Vec<&str> = names.into_iter().collect();
@@ -213,6 +224,11 @@ impl<'a> Judgement<'a> {
 }
 
 impl Link {
+    /// Whether the signal of no loop explodes, which its receiver sees late.
+    fn explodes(&self) -> bool {
+        self.growth > SIGNAL_GROWTH && self.work > JUMPS && !self.is_in_loop
+    }
+
     /// With its least delay, or its greatest one.
     fn delayed(&self, end: usize) -> Self {
         Self {
@@ -228,6 +244,7 @@ impl CouplingError {
         estimate: Some(0.0),
         estimated_verdict: Verdict::Small,
         is_suspected: false,
+        is_ambiguous: false,
     };
 
     pub(super) const fn divergence(&self) -> Divergence {
@@ -243,6 +260,7 @@ impl CouplingError {
             estimate: estimates.into_iter().flatten().reduce(f64::max),
             estimated_verdict: self.estimated_verdict.max(other.estimated_verdict),
             is_suspected: self.is_suspected || other.is_suspected,
+            is_ambiguous: self.is_ambiguous || other.is_ambiguous,
         }
     }
 }
