@@ -346,8 +346,9 @@ fn judge(level: &mut Level, at: &Pair, half: &Pair) {
     let is_endless = error >= ENDLESS || beyond >= ENDLESS;
     // A run that is not finite has no range to compare with.
     let is_unbounded = growth.is_infinite() && growth_at_half.is_finite();
-    // The second case has grown until something bounded it.
-    let is_unlike = growth > GROWS && ratio > UNLIKE || growth > UNLIKE * growth_at_half;
+    // The second case has grown until something bounded it, and stays.
+    let stays = growth > UNLIKE.recip() && growth > UNLIKE * growth_at_half;
+    let is_unlike = growth > GROWS && ratio > UNLIKE || stays;
     let is_unstable = growth > GROWS && (is_endless || is_unbounded) || is_unlike && error >= LARGE;
     if growth <= GROWS && error < HARMLESS {
         level.finding = Finding::Stable;

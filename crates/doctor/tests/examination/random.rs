@@ -49,7 +49,7 @@ impl Drawn {
     }
 
     /// Of a whole run at so many times the macro-step: the greatest error of an output over its range, the greatest error
-    /// as root of the mean square, and steps of units; infinite if the run is not finite.
+    /// as root of the mean square, and steps of units in a macro-step; infinite errors if the run is not finite.
     fn error(&mut self, file: &SystemFile, factor: f64) -> (f64, f64, f64) {
         let mut at = self.0.clone();
         at.step_size *= factor;
@@ -61,7 +61,7 @@ impl Drawn {
         let mut rows = vec![run.view().reals.to_vec()];
         for _ in 0..at.steps {
             if run.step().is_err() {
-                return (f64::INFINITY, f64::INFINITY, 0.0);
+                return (f64::INFINITY, f64::INFINITY, unit_steps(&run, rows.len()));
             }
             rows.push(run.view().reals.to_vec());
         }
@@ -84,8 +84,7 @@ impl Drawn {
             let size: f64 = truth.iter().map(|value| value * value).sum();
             mean = mean.max((squares / size).sqrt());
         }
-        let unit_steps = run.report().counters.unit_steps as f64;
-        (greatest, mean, unit_steps)
+        (greatest, mean, unit_steps(&run, at.steps))
     }
 
     /// The largest macro-step over that of the system whose whole run does not diverge, by bisection; `None` above 64.
@@ -140,6 +139,11 @@ impl StartRuns for Drawn {
     }
 }
 
+/// In a macro-step.
+fn unit_steps(run: &Run, steps: usize) -> f64 {
+    run.report().counters.unit_steps as f64 / steps as f64
+}
+
 /// What was found on one system.
 struct Judged {
     is_near: bool,
@@ -173,7 +177,7 @@ fn judge(seed: u64) -> Judged {
     let of_given = drawn.error(&file, 1.0);
     let proposed = proposal.coupling.applied(&file);
     let of_proposed = drawn.error(&proposed, proposal.factor);
-    // At the same cost, as a macro-step that divides the given one.
+    // At the same cost: a macro-step that divides the given one.
     let parts = (of_proposed.2 / of_given.2 * (1.0 - 1e-6)).ceil().max(1.0);
     if proposal.coupling != Coupling::default() {
         let given = drawn.error(&file, parts.recip()).1;
@@ -265,11 +269,12 @@ fn random_systems_are_judged_rightly() {
     all(1, 2);
 }
 
+/// The thresholds were set on seeds below 200. Other seeds: `GYRATOR_DOCTOR_SEED`; another number: `GYRATOR_DOCTOR_SYSTEMS`.
 #[test]
 #[ignore = "study: sixty damped systems, their limits by bisection of whole runs and their solutions"]
 fn sixty_random_damped_systems_are_judged_rightly() {
     let first = std::env::var("GYRATOR_DOCTOR_SEED").ok();
-    let first = first.map_or(1, |first| first.parse().unwrap());
+    let first = first.map_or(5000, |first| first.parse().unwrap());
     let count = std::env::var("GYRATOR_DOCTOR_SYSTEMS").ok();
     all(first, count.map_or(60, |count| count.parse().unwrap()));
 }
