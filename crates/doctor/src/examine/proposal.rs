@@ -388,3 +388,24 @@ fn rounded(value: f64) -> f64 {
     let unit = 10_f64.powf(value.abs().log10().floor() - 2.0);
     (value / unit).round() * unit
 }
+
+#[cfg(test)]
+mod tests {
+    use gyrator_system::toml_file;
+
+    use super::with_smaller_efforts;
+
+    #[test]
+    fn smaller_efforts_are_gains_of_connections() {
+        let text = "[components.a]\nfmu = \"a.fmu\"\n[components.b]\nfmu = \"b.fmu\"\n[[bonds]]\nname = \"cut\"\n\
+                    effort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\n";
+        let (given, _) = toml_file::parse(text, "pair.toml").unwrap();
+        let smaller = with_smaller_efforts(&given, 0.25);
+        assert!(smaller.bonds.is_empty());
+        let gains = smaller.connections.iter();
+        let gains: Vec<_> = gains
+            .map(|one| one.gain.as_ref().map(|gain| gain.value))
+            .collect();
+        assert_eq!(gains, [Some(0.25), None]);
+    }
+}
