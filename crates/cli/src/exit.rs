@@ -19,7 +19,7 @@ pub enum Exit {
     NotLoaded,
     /// An FMU crashed, hung or left; the rows until then are kept.
     Crashed,
-    /// A limit was exceeded that was asked to be checked, or the coupling diverges.
+    /// A limit was exceeded that was asked to be checked, or the coupling or learning diverges.
     CheckFailed,
     /// The program itself is wrong.
     Panicked,

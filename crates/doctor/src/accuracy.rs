@@ -145,18 +145,19 @@ pub(crate) fn accuracy(
     Accuracy::worst_of(signals, order, window)
 }
 
-/// The best that is known of the solution, at the points of h: y(h/2n) continued to h = 0, from courses at h/n and h/2n, by
-/// the order of each signal.
-pub(crate) fn reference([coarse, fine]: [&Course; 2], parts: usize, accuracy: &Accuracy) -> Course {
-    let rows = fine.rows.iter().step_by(2 * parts).enumerate();
-    let rows = rows.map(|(row, values)| {
-        let continued = values.iter().enumerate().map(|(signal, value)| {
+/// The best that is known of the solution: y(h) continued to h = 0 by the order of each signal, from courses at 2h and h, at
+/// the same points.
+pub(crate) fn reference([coarse, fine]: [&Course; 2], accuracy: &Accuracy) -> Course {
+    let rows = fine.rows.iter().zip(&coarse.rows);
+    let rows = rows.map(|(fine_row, coarse_row)| {
+        let values = fine_row.iter().zip(coarse_row).enumerate();
+        let continued = values.map(|(signal, (value, coarse))| {
             let mut known = accuracy.signals.iter();
             let known = known.find(|known| known.variable == fine.names[signal]);
             match known.and_then(|known| known.order) {
                 Some(order) => {
                     let ratio = order.min(GREATEST_ORDER).exp2();
-                    value + (value - coarse.rows[parts * row][signal]) / (ratio - 1.0)
+                    value + (value - coarse) / (ratio - 1.0)
                 }
                 None => *value,
             }
@@ -203,7 +204,7 @@ fn difference(coarse: &Course, fine: &Course, of_h: usize, signal: usize) -> f64
     root_mean_square(coarse.zip(fine).map(|(a, b)| a[signal] - b[signal]))
 }
 
-fn root_mean_square(values: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(crate) fn root_mean_square(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let greatest = values
         .clone()
         .fold(0.0, |greatest: f64, value| greatest.max(value.abs()));

@@ -4,8 +4,8 @@ mod candidates;
 mod proposal;
 
 use gyrator::profile::Profile;
+use gyrator::run::looped_outputs;
 use gyrator::{Registries, Run};
-use gyrator_assess::at_other_step;
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
@@ -13,13 +13,13 @@ use crate::accuracy::{Accuracy, accuracy, error_against, moves, reference};
 use crate::disturbance::Wiring;
 use crate::gains::{LoopGain, loop_gain};
 use crate::probe::{Course, ExamineError, Limits, ProbeFailure, Prober, StartRuns};
-use crate::stability::{Search, Stability};
+use crate::stability::{Finding, Search, Stability};
 use crate::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 
-// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
-// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: how near the limits of
+// stability are to those of whole runs, and that no proposal is worse.
 
 /// Macro-steps of the runs that are compared, times those of the slowest component.
 const POINTS: usize = 36;
@@ -32,8 +32,8 @@ const UNLIKE: f64 = 0.3;
 const SHORTER: usize = 3;
 /// The same where nothing moves within fewer.
 const LONGER: usize = 4;
-/// Steps that are kept for the proposals while the limit of stability is looked for, in parts of all.
-const RESERVED: f64 = 0.55;
+/// Macro-steps of a whole run of a system without a stop time.
+const STEPS_WITHOUT_END: f64 = 1e4;
 /// Relative error of the macro-steps that are advised where none is wanted: that of the tables, too.
 const USUAL_ERROR: f64 = 0.01;
 
@@ -71,10 +71,12 @@ pub struct Diagnosis {
     pub hosts: Vec<HostTime>,
     /// Probe runs that were made.
     pub runs: usize,
-    /// Their macro-steps as they count against the limit: the simulated time in macro-steps of the system, where that is
-    /// more.
+    /// Macro-steps of the short ones as they count against the limit: the simulated time in macro-steps of the system, where
+    /// that is more.
     pub steps: f64,
-    /// Their communication steps of units, those that were made again, too.
+    /// The same of whole runs, which verify.
+    pub verification_steps: f64,
+    /// Communication steps of units in the short ones, those that were made again, too.
     pub unit_steps: f64,
     /// Remarks.
     pub notes: Vec<String>,
@@ -172,6 +174,7 @@ fn wiring(run: &Run, step: f64) -> Wiring {
     Wiring {
         connections: run.graph().real_connections().collect(),
         stride: multiples.fold(1, common_multiple),
+        has_loop: !looped_outputs(run).is_empty(),
     }
 }
 
@@ -221,14 +224,12 @@ struct Examination<'a, 'o> {
 impl Examination<'_, '_> {
     fn carry_out(&mut self) -> Result<Diagnosis, ExamineError> {
         self.find_courses()?;
-        self.prober.reserved = RESERVED * self.options.limits.steps;
         let given = self.given.clone();
-        let stability = match self.wiring.connections.is_empty() {
-            true => Stability::default(),
-            false => self.stability(&given, 1.0, true)?,
+        let stability = match self.wiring.has_loop {
+            true => self.stability()?,
+            false => Stability::without_loop(),
         };
-        self.prober.reserved = 0.0;
-        let is_hopeless = stability.levels.iter().all(|level| level.reason.is_some());
+        let is_hopeless = stability.levels.iter().all(|level| level.growth.is_none());
         if let Some(reason) = self
             .failure
             .take()
@@ -238,6 +239,9 @@ impl Examination<'_, '_> {
         }
         let mut candidates = self.candidates()?;
         let proposal = self.proposal(&mut candidates, &stability)?;
+        if stability.finding == Finding::Unstable && proposal.coupling.is_unchanged() {
+            self.try_smaller_efforts()?;
+        }
         let loop_gain = loop_gain(&mut self.prober, &given, &self.wiring, self.step)?;
         let accuracy = self
             .courses
@@ -262,6 +266,7 @@ impl Examination<'_, '_> {
             wanted: self.options.wanted,
             runs: self.prober.runs,
             steps: self.prober.spent,
+            verification_steps: self.prober.verification_steps,
             unit_steps: self.prober.unit_steps,
             notes: std::mem::take(&mut self.notes),
         })
@@ -329,11 +334,7 @@ impl Examination<'_, '_> {
             (Ok(coarse), Ok(fine)) => (coarse, fine),
             (Err(failure), _) | (_, Err(failure)) => return Ok(Some(failed_parts(failure)?)),
         };
-        let fewer = Course {
-            rows: fine.rows.iter().step_by(2).cloned().collect(),
-            ..fine.clone()
-        };
-        let unlike = error_against(&coarse, 1, &fewer);
+        let unlike = error_against(&coarse, 1, &fine.every(2));
         if !unlike.is_finite() || unlike > UNLIKE {
             return Ok(Some(format!(
                 "runs at {factor} and {} of the macro-step differ by {unlike:.2} of a signal",
@@ -355,7 +356,7 @@ impl Examination<'_, '_> {
                 )
             }
         };
-        let truth = reference([&coarse, &fine], parts, &accuracy);
+        let truth = reference([&coarse.every(parts), &fine.every(2 * parts)], &accuracy);
         self.courses = Some(Courses {
             at,
             half: (parts == 2).then_some(coarse),
@@ -365,20 +366,16 @@ impl Examination<'_, '_> {
         Ok(None)
     }
 
-    fn stability(
-        &mut self,
-        system: &SystemFile,
-        factor: f64,
-        searches: bool,
-    ) -> Result<Stability, ExamineError> {
-        let system = at_other_step(system, factor);
-        let step = factor * self.step;
-        let search = Search::new(&mut self.prober, &system, &self.wiring, step, self.duration);
-        let found = match searches {
-            true => search.limit(),
-            false => search.at_given(),
-        };
-        match found {
+    /// Simulated time of a whole run, s.
+    fn run_time(&self) -> f64 {
+        self.duration.unwrap_or(STEPS_WITHOUT_END * self.step)
+    }
+
+    fn stability(&mut self) -> Result<Stability, ExamineError> {
+        let (given, wiring, time) = (self.given.clone(), self.wiring.clone(), self.run_time());
+        let prober = &mut self.prober;
+        let search = Search::new(prober, &given, &wiring, self.step, time);
+        match search.limit() {
             Ok(stability) => Ok(stability),
             Err(ProbeFailure::Interrupted) => Err(ExamineError::Interrupted),
             Err(_) => Ok(Stability::default()),

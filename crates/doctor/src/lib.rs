@@ -1,8 +1,8 @@
-//! Examines how a system is coupled, by short probe runs of it.
+//! Examines how a system is coupled, by runs of it.
 //!
 //! [`examine`] finds whether the coupling is stable at the macro-step of the system and up to which one, how the error of the
-//! coupling depends on the macro-step, and which other method, exchange, extrapolation or correction has a smaller one. It
-//! runs every proposal beside the given system before it proposes it. [`rewrite`] puts a proposal into a system file, whose
+//! coupling depends on the macro-step, and which other method, exchange, extrapolation or correction has a smaller one. Short
+//! runs suggest; whole runs decide on stability, and on every proposal. [`rewrite`] puts a proposal into a system file, whose
 //! comments stay.
 
 #![forbid(unsafe_code)]
@@ -25,6 +25,6 @@ pub use examine::{BondSlope, Candidate, Diagnosis, Options, Proposal, examine};
 pub use gains::{BondMargins, LoopGain};
 pub use probe::{ExamineError, Limits, StartRuns};
 pub use rewrite::{RewriteError, rewrite};
-pub use stability::{Level, Stability};
+pub use stability::{Finding, Level, Stability};
 pub use transfer::HostTime;
 pub use verification::Verification;

@@ -6,8 +6,10 @@
 
 use nalgebra::{Complex, DMatrix, DVector};
 
-// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
-// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+use crate::accuracy::root_mean_square;
+
+// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: how near the limits of
+// stability are to those of whole runs, and that no proposal is worse.
 
 /// Rows that the delayed samples have at least, where there are samples enough: of few signals, delays tell the states.
 const ROWS: usize = 40;
@@ -17,6 +19,12 @@ const NOISE: f64 = 1e-7;
 const MOST_STATES: usize = 30;
 /// A mode that has less of the samples' last third, as root of the mean square, is one of noise.
 const SIGNIFICANT: f64 = 1e-3;
+/// One sample in so many, the last ones, is held back.
+const HELD_BACK: usize = 4;
+/// Modes that miss the samples held back by more than this part of them are none: of a system that is not linear, or of events.
+const MISSED: f64 = 0.3;
+/// Samples held back that are below this part of the others have faded; noise has no part in the judgement.
+const FADED: f64 = 1e-3;
 /// Magnitude below which samples are nothing, relative to the scale that they are given in.
 const NOTHING: f64 = 1e-13;
 
@@ -33,8 +41,8 @@ pub(crate) struct Modes {
     pub(crate) longest: f64,
 }
 
-/// The modes of some samples, `None` where there are too few. `samples` has a row for each sample; columns are scaled by the caller,
-/// and 1 is a sizeable value.
+/// The modes of some samples, `None` where there are too few, or the modes of the first ones do not predict the last ones. `samples`
+/// has a row for each sample; columns are scaled by the caller, and 1 is a sizeable value.
 pub(crate) fn modes(samples: &[Vec<f64>]) -> Option<Modes> {
     let signals = samples.first()?.len();
     let greatest = |samples: &[Vec<f64>]| {
@@ -48,8 +56,9 @@ pub(crate) fn modes(samples: &[Vec<f64>]) -> Option<Modes> {
             longest: f64::INFINITY,
         });
     }
-    let delays = ROWS.div_ceil(signals).min(samples.len() / 3).max(1);
-    let columns = samples.len() + 1 - delays;
+    let (shown, held_back) = samples.split_at(samples.len() - samples.len() / HELD_BACK);
+    let delays = ROWS.div_ceil(signals).min(shown.len() / 3).max(1);
+    let columns = shown.len() + 1 - delays;
     if columns < 6 {
         return None;
     }
@@ -58,7 +67,7 @@ pub(crate) fn modes(samples: &[Vec<f64>]) -> Option<Modes> {
     });
     let map = reduced_map(&hankel)?;
     let eigenvalues = map.complex_eigenvalues();
-    Some(significant(&eigenvalues, samples))
+    significant(&eigenvalues, shown, held_back)
 }
 
 /// The map from each column to the next one, in the space of the largest singular values.
@@ -87,26 +96,29 @@ fn reduced_map(hankel: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     map.iter().all(|value| value.is_finite()).then_some(map)
 }
 
-/// Of the eigenvalues whose modes have a part in the last third of the samples.
-fn significant(eigenvalues: &DVector<Complex<f64>>, samples: &[Vec<f64>]) -> Modes {
+/// Of the eigenvalues whose modes have a part in the last third of the samples shown, if they predict those held back.
+fn significant(
+    eigenvalues: &DVector<Complex<f64>>,
+    shown: &[Vec<f64>],
+    held_back: &[Vec<f64>],
+) -> Option<Modes> {
     let mut by_size: Vec<Complex<f64>> = eigenvalues.iter().copied().collect();
     by_size.sort_by(|a, b| b.norm().total_cmp(&a.norm()));
-    let largest = by_size.first().map_or(0.0, |value| value.norm());
-    let Some(shares) = shares(&by_size, samples) else {
-        return Modes {
-            radius: largest,
-            longest: f64::INFINITY,
-        };
-    };
+    let fit = Fit::of(by_size, shown)?;
+    let shares = fit.shares(shown)?;
+    if fit.missed(shown, held_back) > MISSED {
+        return None;
+    }
     let with = |part: f64| {
-        let found = by_size.iter().zip(&shares);
+        let found = fit.eigenvalues.iter().zip(&shares);
         let found = found.filter(move |(_, share)| **share >= part);
         found.map(|(value, _)| *value)
     };
-    Modes {
+    let largest = fit.eigenvalues.first().map_or(0.0, |value| value.norm());
+    Some(Modes {
         radius: with(SIGNIFICANT).next().map_or(largest, Complex::norm),
         longest: with(RINGING).map(longest).fold(f64::INFINITY, f64::min),
-    }
+    })
 }
 
 /// How many times longer a step may be until a mode of this eigenvalue, stable now, has the eigenvalue -1: of the oscillator
@@ -121,42 +133,83 @@ fn longest(value: Complex<f64>) -> f64 {
     4.0 / (damping + (damping * damping + 4.0 * stiffness).max(0.0).sqrt()).max(0.0)
 }
 
-/// The part that each mode has in the last third of the samples: by least squares for the amplitudes.
-fn shares(eigenvalues: &[Complex<f64>], samples: &[Vec<f64>]) -> Option<Vec<f64>> {
-    let (count, signals) = (samples.len(), samples[0].len());
-    // Each power is scaled by its greatest one, so that none overflows.
-    let scaled = |value: Complex<f64>, row: usize| {
-        let from = if value.norm() > 1.0 { count - 1 } else { 0 };
+/// Amplitudes of modes by least squares.
+struct Fit {
+    eigenvalues: Vec<Complex<f64>>,
+    /// A row for each mode, with a value for each signal.
+    amplitudes: DMatrix<Complex<f64>>,
+    count: usize,
+}
+
+impl Fit {
+    fn of(eigenvalues: Vec<Complex<f64>>, samples: &[Vec<f64>]) -> Option<Self> {
+        let mut fit = Self {
+            amplitudes: DMatrix::zeros(0, 0),
+            count: samples.len(),
+            eigenvalues,
+        };
+        let powers = DMatrix::from_fn(fit.count, fit.eigenvalues.len(), |row, mode| {
+            fit.power(mode, row)
+        });
+        let values = DMatrix::from_fn(fit.count, samples[0].len(), |row, signal| {
+            Complex::new(samples[row][signal], 0.0)
+        });
+        let svd = powers.try_svd(true, true, f64::EPSILON, 10_000)?;
+        fit.amplitudes = svd.solve(&values, 1e-12).ok()?;
+        Some(fit)
+    }
+
+    /// A power of an eigenvalue, over its greatest one within the samples, so that none of them overflows.
+    fn power(&self, mode: usize, row: usize) -> Complex<f64> {
+        let value = self.eigenvalues[mode];
+        let from = if value.norm() > 1.0 {
+            self.count - 1
+        } else {
+            0
+        };
         value.powi(row as i32 - from as i32)
-    };
-    let powers = DMatrix::from_fn(count, eigenvalues.len(), |row, mode| {
-        scaled(eigenvalues[mode], row)
-    });
-    let values = DMatrix::from_fn(count, signals, |row, signal| {
-        Complex::new(samples[row][signal], 0.0)
-    });
-    let svd = powers.clone().try_svd(true, true, f64::EPSILON, 10_000)?;
-    let amplitudes = svd.solve(&values, 1e-12).ok()?;
-    let late = count - count / 3..count;
-    let size = |part: &dyn Fn(usize, usize) -> f64| {
-        let rows = late.clone();
-        let squares = rows.flat_map(|row| (0..signals).map(move |signal| (row, signal)));
-        squares
-            .map(|(row, signal)| part(row, signal).powi(2))
-            .sum::<f64>()
-            .sqrt()
-    };
-    let whole = size(&|row, signal| samples[row][signal]);
-    let share = |mode: usize| {
-        let part =
-            |row: usize, signal: usize| (powers[(row, mode)] * amplitudes[(mode, signal)]).norm();
-        size(&part) / whole
-    };
-    let shares: Vec<f64> = (0..eigenvalues.len()).map(share).collect();
-    shares
-        .iter()
-        .all(|share| share.is_finite())
-        .then_some(shares)
+    }
+
+    /// The part that each mode has in the last third of the samples.
+    fn shares(&self, samples: &[Vec<f64>]) -> Option<Vec<f64>> {
+        let late = self.count - self.count / 3..self.count;
+        let signals = samples[0].len();
+        let whole = size(&samples[late.clone()]);
+        let share = |mode: usize| {
+            let part = late.clone().map(|row| {
+                let power = self.power(mode, row);
+                let signals = 0..signals;
+                signals
+                    .map(|signal| (power * self.amplitudes[(mode, signal)]).norm())
+                    .collect()
+            });
+            size(&part.collect::<Vec<Vec<f64>>>()) / whole
+        };
+        let shares: Vec<f64> = (0..self.eigenvalues.len()).map(share).collect();
+        let are_finite = shares.iter().all(|share| share.is_finite());
+        are_finite.then_some(shares)
+    }
+
+    /// How far the modes miss the samples that follow, relative to these.
+    fn missed(&self, shown: &[Vec<f64>], held_back: &[Vec<f64>]) -> f64 {
+        let miss = held_back.iter().enumerate().map(|(row, values)| {
+            let powers = (0..self.eigenvalues.len()).map(|mode| self.power(mode, self.count + row));
+            let powers: Vec<Complex<f64>> = powers.collect();
+            let miss = values.iter().enumerate().map(|(signal, value)| {
+                let parts = powers.iter().enumerate();
+                let parts = parts.map(|(mode, power)| power * self.amplitudes[(mode, signal)]);
+                parts.sum::<Complex<f64>>().re - value
+            });
+            miss.collect()
+        });
+        let miss: Vec<Vec<f64>> = miss.collect();
+        size(&miss) / size(held_back).max(FADED * size(shown))
+    }
+}
+
+/// Root of the mean square of all values.
+fn size(samples: &[Vec<f64>]) -> f64 {
+    root_mean_square(samples.iter().flatten().copied())
 }
 
 #[cfg(test)]
@@ -196,6 +249,17 @@ mod tests {
             let found = modes(&samples).unwrap().radius;
             assert!((found / radius - 1.0).abs() < 1e-6, "{found} {radius}");
         }
+    }
+
+    /// A growth that ends, as where an amplitude is bounded, is none of a linear loop.
+    #[test]
+    fn modes_that_do_not_predict_what_follows_are_none() {
+        let sample = |n: i32| vec![(1.2_f64.powi(n.min(50)) * f64::from(n)).cos()];
+        let samples: Vec<Vec<f64>> = (0..90).map(sample).collect();
+        assert_eq!(modes(&samples), None);
+        let bounded = |n: i32| vec![1.2_f64.powi(n.min(66)), 1.0];
+        let samples: Vec<Vec<f64>> = (0..90).map(bounded).collect();
+        assert_eq!(modes(&samples), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use gyrator::error::Cause;
 use gyrator::profile::Profile;
+use gyrator::run::looped_outputs;
 use gyrator::{Run, RunError, StartError};
 use gyrator_assess::at_other_step;
 use gyrator_system::{Scenario, SystemFile};
@@ -34,8 +35,9 @@ pub trait StartRuns {
 /// Limits of an examination.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Simulated time of all probe runs together, in macro-steps of the system, macro-steps, and communication steps of units
-    /// over those in a macro-step of the system: whichever is most of each run.
+    /// Simulated time of all short probe runs together, in macro-steps of the system, macro-steps, and communication steps of
+    /// units over those in a macro-step of the system: whichever is most of each run. Whole runs, which verify, are counted
+    /// apart, and have no such limit.
     pub steps: f64,
     /// When no further run is begun, and the run in progress ends.
     pub deadline: Option<Instant>,
@@ -73,6 +75,34 @@ pub(crate) enum ProbeFailure {
     Interrupted,
 }
 
+/// A run over the whole time of the system.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Whole {
+    /// The rows until its end.
+    pub(crate) course: Course,
+    /// Places of the outputs in a loop.
+    pub(crate) looped: Vec<usize>,
+    /// Why it has ended early, if it has.
+    pub(crate) early_end: Option<EarlyEnd>,
+}
+
+/// Why a run has ended early.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EarlyEnd {
+    /// A value is not finite; the text says which.
+    NotFinite(String),
+    /// A unit or the run has failed otherwise.
+    Failed(String),
+}
+
+impl EarlyEnd {
+    fn text(self) -> String {
+        match self {
+            Self::NotFinite(text) | Self::Failed(text) => text,
+        }
+    }
+}
+
 /// The course of a probe run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Course {
@@ -86,6 +116,18 @@ pub(crate) struct Course {
     pub(crate) seconds: f64,
     /// Residual energy of each bond at the end, J.
     pub(crate) residual_energy: Vec<f64>,
+}
+
+impl Course {
+    /// With each n-th row.
+    pub(crate) fn every(&self, n: usize) -> Self {
+        Self {
+            names: self.names.clone(),
+            rows: self.rows.iter().step_by(n.max(1)).cloned().collect(),
+            residual_energy: self.residual_energy.clone(),
+            ..*self
+        }
+    }
 }
 
 /// A disturbance of the inputs: each gets so much more, over a number of macro-steps.
@@ -103,17 +145,19 @@ pub(crate) struct Pulse {
 
 /// Macro-steps after which communication steps of units are counted.
 const COUNTED: usize = 8;
+/// Magnitudes from here on are not finite: their differences and sums would not be.
+const ENDLESS: f64 = 1e300;
 
 /// Makes probe runs, as long as there are steps left.
 pub(crate) struct Prober<'a> {
     start: &'a mut dyn StartRuns,
     limits: Limits,
-    /// Steps that were made, as they count.
+    /// Steps of short runs that were made, as they count.
     pub(crate) spent: f64,
-    /// Steps that are kept for later.
-    pub(crate) reserved: f64,
+    /// The same of whole runs.
+    pub(crate) verification_steps: f64,
     pub(crate) runs: usize,
-    /// Communication steps of units in all runs.
+    /// Communication steps of units in all short runs.
     pub(crate) unit_steps: f64,
     /// The same in a macro-step of the first run, which is of the given system.
     usual: Option<f64>,
@@ -127,7 +171,7 @@ impl<'a> Prober<'a> {
             start,
             limits,
             spent: 0.0,
-            reserved: 0.0,
+            verification_steps: 0.0,
             runs: 0,
             unit_steps: 0.0,
             usual: None,
@@ -139,7 +183,7 @@ impl<'a> Prober<'a> {
     pub(crate) fn left(&self) -> f64 {
         match self.is_late() {
             true => 0.0,
-            false => self.limits.steps - self.spent - self.reserved,
+            false => self.limits.steps - self.spent,
         }
     }
 
@@ -175,31 +219,105 @@ impl<'a> Prober<'a> {
         if steps as f64 * factor.max(1.0) > left {
             return Err(ProbeFailure::Spent);
         }
+        let (made, cost) = self.make(system, factor, (steps, 1), pulse, left)?;
+        self.spent += cost;
+        let Whole {
+            course, early_end, ..
+        } = made?;
+        match early_end {
+            None => Ok(course),
+            Some(end) => Err(ProbeFailure::Failed(end.text())),
+        }
+    }
+
+    /// Runs the system over its whole time, and keeps each n-th row. It counts apart.
+    pub(crate) fn whole(
+        &mut self,
+        system: &SystemFile,
+        factor: f64,
+        (steps, every): (usize, usize),
+        pulse: Option<&Pulse>,
+    ) -> Result<Whole, ProbeFailure> {
+        if self.left() <= 0.0 {
+            return Err(ProbeFailure::Spent);
+        }
+        let (made, cost) = self.make(system, factor, (steps, every), pulse, f64::INFINITY)?;
+        self.verification_steps += cost;
+        made
+    }
+
+    /// Makes a run, and says what it has cost.
+    fn make(
+        &mut self,
+        system: &SystemFile,
+        factor: f64,
+        (steps, every): (usize, usize),
+        pulse: Option<&Pulse>,
+        left: f64,
+    ) -> Result<(Result<Whole, ProbeFailure>, f64), ProbeFailure> {
         self.check()?;
         let mut run = self
             .started(system, factor)
             .map_err(|error| refusal(&error))?;
         let begin = Instant::now();
-        let mut course = Course {
-            names: run
-                .graph()
-                .real_outputs()
-                .into_iter()
-                .map(|output| output.name)
-                .collect(),
-            rows: vec![run.view().reals.to_vec()],
-            unit_steps: 0.0,
-            seconds: 0.0,
-            residual_energy: Vec::new(),
-        };
         if let Some(pulse) = pulse {
             let scenario = pulse.scenario(&run);
             run.act(&scenario).map_err(|error| refusal(&error))?;
         }
+        let (rows, made, outcome) = self.stepped(&mut run, factor, (steps, every), left);
+        let unit_steps = run.report().counters.unit_steps;
+        let cost = self.cost(made, factor, unit_steps);
+        let unit_steps = unit_steps as f64;
+        if left.is_finite() {
+            self.unit_steps += unit_steps;
+        }
+        if made > 0 {
+            self.usual.get_or_insert(unit_steps / made as f64);
+        }
+        let outcome = outcome.and_then(|early_end| match early_end {
+            // It ends by itself where the user wishes so.
+            None if made < steps => self.check().map(|()| {
+                let text = format!("it ended by itself after {made} macro-steps");
+                Some(EarlyEnd::Failed(text))
+            }),
+            early_end => Ok(early_end),
+        });
+        let made = made.max(1) as f64;
+        let bonds = run.ledger().bonds();
+        let whole = outcome.map(|early_end| Whole {
+            course: Course {
+                names: run
+                    .graph()
+                    .real_outputs()
+                    .into_iter()
+                    .map(|output| output.name)
+                    .collect(),
+                rows,
+                unit_steps: unit_steps / made,
+                seconds: begin.elapsed().as_secs_f64() / made,
+                residual_energy: bonds.map(|bond| bond.residual_energy_integrated).collect(),
+            },
+            looped: looped_outputs(&run),
+            early_end,
+        });
+        // The units are terminated; a failure there says nothing about the steps.
+        let _ = run.stop();
+        Ok((whole, cost))
+    }
+
+    /// Makes the steps of a run: its rows, their number, and why it has ended early.
+    fn stepped(
+        &mut self,
+        run: &mut Run,
+        factor: f64,
+        (steps, every): (usize, usize),
+        left: f64,
+    ) -> (Vec<Vec<f64>>, usize, Result<Option<EarlyEnd>, ProbeFailure>) {
+        let mut rows = vec![run.view().reals.to_vec()];
         let (mut made, mut cost) = (0, 0.0);
         let outcome = loop {
             if made == steps || run.has_ended() {
-                break Ok(());
+                break Ok(None);
             }
             // The last steps that are left are counted one by one.
             if made % COUNTED == 0 || cost + COUNTED as f64 * (cost / made as f64) > left {
@@ -211,40 +329,37 @@ impl<'a> Prober<'a> {
             if let Err(failure) = self.check() {
                 break Err(failure);
             }
-            match run.step() {
-                Ok(_) => course.rows.push(run.view().reals.to_vec()),
-                Err(error) => {
-                    if matches!(&error, RunError::Fault(fault) if fault.unit.cause == Cause::Fatal)
-                    {
-                        self.start.renew();
-                    }
-                    break Err(failure(&error));
-                }
+            if let Err(error) = run.step() {
+                break Ok(Some(self.early_end(&error)));
             }
             made += 1;
+            let row = run.view().reals;
+            if row
+                .iter()
+                .any(|value| value.is_nan() || value.abs() >= ENDLESS)
+            {
+                let text = "a value is not finite".to_owned();
+                break Ok(Some(EarlyEnd::NotFinite(text)));
+            }
+            if made % every == 0 {
+                rows.push(row.to_vec());
+            }
         };
-        let unit_steps = run.report().counters.unit_steps;
-        self.spent += self.cost(made, factor, unit_steps);
-        let unit_steps = unit_steps as f64;
-        self.unit_steps += unit_steps;
-        outcome?;
-        self.usual.get_or_insert(unit_steps / made.max(1) as f64);
-        if made < steps {
-            // It ends by itself where the user wishes so.
-            self.check()?;
-            let text = format!("it ended by itself after {made} macro-steps");
-            return Err(ProbeFailure::Failed(text));
+        (rows, made, outcome)
+    }
+
+    fn early_end(&mut self, error: &RunError) -> EarlyEnd {
+        let cause = match error {
+            RunError::Fault(fault) => Some(&fault.unit.cause),
+            _ => None,
+        };
+        if cause == Some(&Cause::Fatal) {
+            self.start.renew();
         }
-        course.seconds = begin.elapsed().as_secs_f64() / made.max(1) as f64;
-        course.unit_steps = unit_steps / made.max(1) as f64;
-        let bonds = run.ledger().bonds();
-        course.residual_energy = bonds.map(|bond| bond.residual_energy_integrated).collect();
-        if course.rows.iter().flatten().any(|value| !value.is_finite()) {
-            return Err(ProbeFailure::Failed("a value is not finite".to_owned()));
+        match cause {
+            Some(Cause::NotFinite) => EarlyEnd::NotFinite(error.to_string()),
+            _ => EarlyEnd::Failed(error.to_string()),
         }
-        // The units are terminated; a failure there says nothing about the steps.
-        let _ = run.stop();
-        Ok(course)
     }
 
     /// Macro-steps and communication steps of units, as they count.
@@ -293,11 +408,7 @@ fn refusal(error: &StartError) -> ProbeFailure {
             let texts: Vec<&str> = errors.map(|problem| problem.message.as_str()).collect();
             ProbeFailure::Refused(texts.join("; "))
         }
-        StartError::Run(error) => failure(error),
+        StartError::Run(error) => ProbeFailure::Failed(error.to_string()),
         error => ProbeFailure::Refused(error.to_string()),
     }
-}
-
-fn failure(error: &RunError) -> ProbeFailure {
-    ProbeFailure::Failed(error.to_string())
 }

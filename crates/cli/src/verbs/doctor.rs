@@ -10,7 +10,7 @@ use clap::Args;
 use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::system::FmuCache;
 use gyrator::{Registries, Run, RunOptions, StartError};
-use gyrator_doctor::{Diagnosis, ExamineError, Limits, StartRuns, examine};
+use gyrator_doctor::{Diagnosis, ExamineError, Finding, Limits, StartRuns, examine};
 use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
@@ -37,12 +37,12 @@ pub(super) struct Options {
     #[arg(long, value_name = "RELATIVE_ERROR", value_parser = positive, help_heading = "Examination")]
     #[arg(allow_negative_numbers = true)]
     error: Option<f64>,
-    /// Limit for the macro-steps of all probe runs together; longer ones count as several
+    /// Limit for the macro-steps of all short runs together; longer ones count as several. Whole runs have no such limit
     #[arg(long, value_name = "NUMBER", value_parser = positive, default_value = "5000")]
     #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
     probe_steps: f64,
-    /// Time after which no further probe run is started; 0: no limit
+    /// Time after which no further run is started, and the one in progress ends; 0: no limit
     #[arg(long, value_name = "SECONDS", value_parser = crate::options::not_negative, default_value = "60")]
     #[arg(allow_negative_numbers = true)]
     #[arg(help_heading = "Examination")]
@@ -136,8 +136,8 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
 fn exit(diagnosis: &Diagnosis, is_written: bool) -> Exit {
     let is_changed =
         diagnosis.proposal.factor != 1.0 || !diagnosis.proposal.coupling.is_unchanged();
-    match diagnosis.stability.is_stable {
-        Some(false) if !(is_written && is_changed) => Exit::CheckFailed,
+    match diagnosis.stability.finding {
+        Finding::Unstable if !(is_written && is_changed) => Exit::CheckFailed,
         _ => Exit::Success,
     }
 }

@@ -460,7 +460,7 @@ fn conclude(learned: &Learned) -> Result<Exit, Failure> {
         LearningOutcome::Diverged(reason) => {
             let text = format!("learning diverges: {reason}");
             let help = "try a smaller --gain or --step-size, or --base fresh or compensated";
-            Err(Failure::new(Exit::Failed, Message::error(text)).help(help))
+            Err(Failure::new(Exit::CheckFailed, Message::error(text)).help(help))
         }
     }
 }

@@ -143,7 +143,7 @@ fn divergence_ends_learning_and_keeps_the_best_run() {
     ];
     let last = ["--gain-halvings", "0", "-o", "learned.csv"];
     let outcome = learn(&bench, &[&stiff[..], &last].concat());
-    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("diverges"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("--gain"), "{}", outcome.stderr);
     assert!(
@@ -156,6 +156,22 @@ fn divergence_ends_learning_and_keeps_the_best_run() {
             .read("learned.csv")
             .starts_with("# gyrator feed-forward 1\n")
     );
+}
+
+/// A spring so stiff that the coupling itself explodes: no gain helps, and the iterations end before the halvings.
+#[test]
+fn learning_that_diverges_with_every_gain_ends_with_a_code_of_its_own() {
+    let bench = Bench::new();
+    let stiff = ["--start-value", "left.k_c=20000", "--step-size", "5e-3"];
+    for iterations in ["1", "2", "3", "9", "20"] {
+        let outcome = learn(&bench, &[&stiff[..], &["-n", iterations]].concat());
+        assert_eq!(outcome.code, Some(6), "{iterations}: {}", outcome.stdout);
+        assert!(
+            outcome
+                .stderr
+                .contains("learning diverges: the error of run")
+        );
+    }
 }
 
 #[test]

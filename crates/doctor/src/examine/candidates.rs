@@ -7,8 +7,7 @@ use crate::accuracy::error_against;
 use crate::coupling::{Coupling, single_changes};
 use crate::probe::{Course, ExamineError, ProbeFailure};
 
-// The numbers are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
-// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+// The numbers are choices. The studies (docs/doctor.md) judge them by their result: that no proposal is worse.
 
 /// Words of each key that are tried together.
 const TOGETHER: usize = 2;
@@ -30,7 +29,7 @@ pub struct Candidate {
     pub step_for: Option<f64>,
     /// The words of a candidate with the same results.
     pub same_as: Option<String>,
-    /// How much a disturbance grows over the run, where it was looked at.
+    /// How much a disturbance grows until the last quarter of the run, where it was looked at.
     pub growth: Option<f64>,
     /// Why it cannot be used.
     pub refusal: Option<String>,

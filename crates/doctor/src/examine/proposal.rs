@@ -1,21 +1,17 @@
-//! The coupling that is proposed: the best candidate that is stable and, in runs beside the given system, no worse.
+//! The coupling that is proposed: the best candidate that whole runs beside the given system show to be stable and no worse.
 
+use gyrator_system::{Connection, Spanned, SystemFile};
 use serde::Serialize;
 
 use super::{Candidate, Examination, whole_steps};
-use crate::accuracy::error_against;
+use crate::accuracy::{Accuracy, error_against};
 use crate::coupling::Coupling;
 use crate::probe::{ExamineError, ProbeFailure};
-use crate::stability::Stability;
-use crate::verification::{Verification, verify};
+use crate::stability::{Finding, Search, Stability};
+use crate::verification::{Trial, Verification, Verifier, whole_or_inverse};
 
-// Numbers without a reason are choices. The study of fifty systems (docs/doctor.md) judges them by their result: how near the
-// limits of stability are to those of whole runs, that no proposal is worse, and the cost.
+// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: that no proposal is worse.
 
-/// Macro-steps of the runs that verify a proposal.
-const VERIFIED: usize = 72;
-/// Steps of the runs that verify a proposal, for each macro-step: at H, H/2 and H/4, and of the proposal.
-const RUNS_OF_VERIFICATION: f64 = 8.0;
 /// A coupling whose error at the same cost is not smaller by this factor is not proposed: choices that hardly differ.
 const BETTER: f64 = 0.8;
 /// The macro-step that is proposed over the largest stable one, at most.
@@ -40,12 +36,22 @@ pub struct Proposal {
     pub factor: f64,
     /// Why this one.
     pub reason: String,
-    /// The runs by which it was found to be no worse; `None` for the system as it is given.
+    /// The whole runs by which it was found to be no worse; `None` for the system as it is given.
     pub verification: Option<Verification>,
 }
 
+/// What trying a coupling by whole runs has led to.
+enum Tried {
+    /// It is stable and no worse.
+    Better(Verification),
+    /// It is not.
+    Worse,
+    /// There is no time for it.
+    Spent,
+}
+
 impl Examination<'_, '_> {
-    /// The best candidate that is stable and, in runs beside the given system, no worse than it.
+    /// The best candidate that is stable and, in whole runs beside the given system at the same cost, no worse than it.
     pub(super) fn proposal(
         &mut self,
         candidates: &mut [Candidate],
@@ -53,37 +59,109 @@ impl Examination<'_, '_> {
     ) -> Result<Proposal, ExamineError> {
         let finalists = self.finalists(candidates);
         if let Some(given) = candidates.first_mut() {
-            given.growth = growth_at(stability, self.step);
+            let mut levels = stability.levels.iter();
+            let at = levels.find(|level| (level.step_size / self.step - 1.0).abs() < 1e-9);
+            given.growth = at.and_then(|level| level.growth);
         }
         if let Some(wanted) = self.options.wanted {
             return self.proposal_for(wanted, candidates, &finalists, stability);
         }
-        let mut found: Vec<(f64, Coupling)> = Vec::new();
-        for index in finalists {
-            let coupling = candidates[index].coupling.clone();
-            let system = coupling.applied(&self.given);
-            let of_finalist = self.stability(&system, 1.0, false)?;
-            candidates[index].growth = growth_at(&of_finalist, self.step);
-            let score = over_run(&candidates[index])
-                .and_then(|error| self.at_same_cost(error, &candidates[index], &candidates[0]));
-            if let Some(score) = score.filter(|_| of_finalist.is_stable == Some(true)) {
-                found.push((score, coupling));
+        let is_unstable = stability.finding == Finding::Unstable;
+        let of_given = candidates.first().and_then(|given| given.relative_error);
+        let of_given = of_given.filter(|_| !is_unstable);
+        for (score, index) in finalists {
+            if of_given.is_some_and(|given| score >= BETTER * given) {
+                break;
             }
-        }
-        let of_given = candidates.first().and_then(over_run);
-        let of_given = of_given.filter(|_| stability.is_stable != Some(false));
-        found.retain(|(score, _)| of_given.is_none_or(|given| *score < BETTER * given));
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (_, coupling) in found {
-            if let Some(proposal) = self.verified(&coupling, stability)? {
-                return Ok(proposal);
+            let verification = match self.tried(candidates, index, 1.0, stability)? {
+                Tried::Better(verification) => verification,
+                Tried::Worse => continue,
+                Tried::Spent => return self.unchanged(stability, true),
+            };
+            let no_worse = |given: f64| verification.proposed <= BETTER * given;
+            if !verification.given.is_none_or(no_worse) {
+                continue;
             }
+            let reason = match is_unstable || verification.given.is_none() {
+                true => "stable at this macro-step, as the given system is not",
+                false => "a smaller error over the run at the same cost",
+            };
+            return Ok(Proposal {
+                coupling: candidates[index].coupling.clone(),
+                step_size: self.step,
+                factor: 1.0,
+                reason: reason.to_owned(),
+                verification: Some(verification),
+            });
         }
-        Ok(self.unchanged(stability))
+        self.unchanged(stability, false)
     }
 
-    /// The places of the candidates with the smallest errors at the same cost, without the given one.
-    fn finalists(&self, candidates: &[Candidate]) -> Vec<usize> {
+    /// Tries a candidate at so many times the macro-step, by whole runs.
+    fn tried(
+        &mut self,
+        candidates: &mut [Candidate],
+        index: usize,
+        factor: f64,
+        of_given: &Stability,
+    ) -> Result<Tried, ExamineError> {
+        let system = candidates[index].coupling.applied(&self.given);
+        if self.wiring.has_loop {
+            let Some((finding, growth)) = self.look(&system, factor)? else {
+                return Ok(Tried::Spent);
+            };
+            candidates[index].growth = growth;
+            let is_as_stable = finding == Finding::Stable
+                || finding == Finding::GrowsByItself && finding == of_given.finding;
+            if !is_as_stable {
+                return Ok(Tried::Worse);
+            }
+        }
+        let [given, cost] = [0, index].map(|index| candidates[index].unit_steps.unwrap_or(1.0));
+        let [given, proposed] = [
+            Trial {
+                system: &self.given,
+                factor: whole_or_inverse(factor * given / cost),
+            },
+            Trial {
+                system: &system,
+                factor,
+            },
+        ];
+        let steps = whole_steps(Some(self.run_time()), self.step, self.wiring.stride);
+        let (courses, unknown) = (self.courses.as_ref(), Accuracy::default());
+        let mut verifier = Verifier {
+            prober: &mut self.prober,
+            step: self.step,
+            steps,
+            accuracy: courses.map_or(&unknown, |courses| &courses.accuracy),
+        };
+        match verifier.verify(given, proposed) {
+            Ok(Some(verification)) => Ok(Tried::Better(verification)),
+            Err(ProbeFailure::Interrupted) => Err(ExamineError::Interrupted),
+            Err(ProbeFailure::Spent) => Ok(Tried::Spent),
+            Ok(None) | Err(_) => Ok(Tried::Worse),
+        }
+    }
+
+    /// What whole runs of a system show at so many times the macro-step, and the growth; `None` if there is no time for them.
+    fn look(
+        &mut self,
+        system: &SystemFile,
+        factor: f64,
+    ) -> Result<Option<(Finding, Option<f64>)>, ExamineError> {
+        let time = self.run_time();
+        let (prober, wiring) = (&mut self.prober, &self.wiring);
+        let mut search = Search::new(prober, system, wiring, self.step, time);
+        match search.look(factor) {
+            Ok(level) => Ok(Some((level.finding, level.growth))),
+            Err(ProbeFailure::Interrupted) => Err(ExamineError::Interrupted),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The candidates with the smallest errors at the same cost in short runs, and their places, without the given one.
+    fn finalists(&self, candidates: &[Candidate]) -> Vec<(f64, usize)> {
         let Some(given) = candidates.first() else {
             return Vec::new();
         };
@@ -97,11 +175,8 @@ impl Examination<'_, '_> {
             .collect();
         // Of equal ones, the one that was tried first: errors that differ in their last digits only are equal.
         ranked.sort_by(|a, b| rounded(a.0).total_cmp(&rounded(b.0)).then(a.1.cmp(&b.1)));
+        ranked.truncate(FINALISTS);
         ranked
-            .into_iter()
-            .take(FINALISTS)
-            .map(|(_, index)| index)
-            .collect()
     }
 
     /// An error with macro-steps that are longer than the given ones by as much as each costs more.
@@ -117,57 +192,44 @@ impl Examination<'_, '_> {
         &mut self,
         wanted: f64,
         candidates: &mut [Candidate],
-        finalists: &[usize],
+        finalists: &[(f64, usize)],
         stability: &Stability,
     ) -> Result<Proposal, ExamineError> {
-        let mut plans: Vec<(f64, f64, Coupling)> = Vec::new();
+        let mut plans: Vec<(f64, f64, usize)> = Vec::new();
         let mut is_spent = false;
-        let given = (!candidates.is_empty()).then_some(0);
-        for index in finalists.iter().copied().chain(given) {
+        let finalists = finalists.iter().map(|(_, index)| *index);
+        for index in finalists.chain((!candidates.is_empty()).then_some(0)) {
             let candidate = &mut candidates[index];
             let found = self.factor_for(wanted, candidate, stability, &mut is_spent)?;
-            let Some((factor, cost)) = found else {
-                continue;
-            };
-            plans.push((cost, factor, candidate.coupling.clone()));
+            plans.extend(found.map(|(factor, cost)| (cost, factor, index)));
         }
         plans.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (_, factor, coupling) in plans {
-            let system = coupling.applied(&self.given);
-            let is_stable = self.stability(&system, factor, false)?.is_stable;
-            is_spent |= is_stable.is_none();
-            if is_stable != Some(true) {
-                continue;
-            }
-            let Some(steps) = self.verified_steps(&coupling) else {
-                is_spent = true;
-                continue;
-            };
-            let found = verify(
-                &mut self.prober,
-                &self.given,
-                (&system, factor),
-                steps,
-                self.step,
-            );
-            let verification = match found {
-                Ok(verification) => verification,
-                Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
-                Err(failure) => {
-                    is_spent |= matches!(failure, ProbeFailure::Spent);
-                    continue;
+        for (_, factor, index) in plans {
+            let verification = match self.tried(candidates, index, factor, stability)? {
+                Tried::Better(verification) => verification,
+                Tried::Worse => continue,
+                Tried::Spent => {
+                    is_spent = true;
+                    break;
                 }
             };
-            if verification.proposed > wanted {
+            let is_worse = verification
+                .given
+                .is_some_and(|given| verification.proposed > given);
+            if verification.proposed > wanted || is_worse && index > 0 {
                 continue;
             }
             return Ok(Proposal {
-                coupling,
+                coupling: candidates[index].coupling.clone(),
                 step_size: factor * self.step,
                 factor,
                 reason: "the least cost that was found for the wanted error".to_owned(),
                 verification: Some(verification),
             });
+        }
+        let unchanged = self.unchanged(stability, false)?;
+        if unchanged.factor < 1.0 {
+            return Ok(unchanged);
         }
         let reason = match is_spent {
             true => {
@@ -178,7 +240,7 @@ impl Examination<'_, '_> {
         };
         Ok(Proposal {
             reason: reason.to_owned(),
-            ..self.unchanged(stability)
+            ..unchanged
         })
     }
 
@@ -229,76 +291,93 @@ impl Examination<'_, '_> {
         Ok(Some((factor, steps / factor)))
     }
 
-    /// Macro-steps over which a proposal is verified: of corrections, which act on what has gathered, the whole run; `None` where there
-    /// are not enough left.
-    fn verified_steps(&self, coupling: &Coupling) -> Option<usize> {
-        let all = whole_steps(self.duration, self.step, self.wiring.stride);
-        let is_corrected = coupling.correction.as_ref();
-        if is_corrected.is_some_and(|word| word != "off") {
-            return (all as f64 * RUNS_OF_VERIFICATION < self.prober.left()).then_some(all);
-        }
-        let steps =
-            (VERIFIED.min(2 * self.points / self.wiring.stride) * self.wiring.stride).min(all);
-        Some(steps)
-    }
-
-    fn verified(
+    /// The given words; if they are unstable at the given macro-step, at one at which whole runs show them to be stable.
+    fn unchanged(
         &mut self,
-        coupling: &Coupling,
-        of_given: &Stability,
-    ) -> Result<Option<Proposal>, ExamineError> {
-        let system = coupling.applied(&self.given);
-        let Some(steps) = self.verified_steps(coupling) else {
-            return Ok(None);
-        };
-        let verified = verify(
-            &mut self.prober,
-            &self.given,
-            (&system, 1.0),
-            steps,
-            self.step,
-        );
-        let verification = match verified {
-            Ok(verification) => verification,
-            Err(ProbeFailure::Interrupted) => return Err(ExamineError::Interrupted),
-            Err(_) => return Ok(None),
-        };
-        if !verification
-            .given
-            .is_none_or(|given| verification.proposed <= given)
-        {
-            return Ok(None);
-        }
-        let reason = match (of_given.is_stable, verification.given) {
-            (Some(false), _) | (_, None) => "stable at this macro-step, as the given system is not",
-            _ => "a smaller error over the run at the same cost",
-        };
-        Ok(Some(Proposal {
-            coupling: coupling.clone(),
+        stability: &Stability,
+        is_spent: bool,
+    ) -> Result<Proposal, ExamineError> {
+        let mut proposal = Proposal {
+            coupling: Coupling::default(),
             step_size: self.step,
             factor: 1.0,
-            reason: reason.to_owned(),
-            verification: Some(verification),
-        }))
-    }
-
-    /// The given words, at a macro-step at which they are stable.
-    fn unchanged(&self, stability: &Stability) -> Proposal {
-        let factor = match (stability.is_stable, stability.largest_step) {
-            (Some(false), Some(largest)) => (self.step / (MARGIN * largest)).ceil().recip(),
-            _ => 1.0,
-        };
-        Proposal {
-            coupling: Coupling::default(),
-            step_size: factor * self.step,
-            factor,
-            reason: match factor < 1.0 {
-                true => "no other coupling is stable at the given macro-step".to_owned(),
-                false => "no other coupling was found to be better".to_owned(),
-            },
+            reason: match is_spent {
+                true => "there is no time left to try other couplings by whole runs: give more by --time-limit",
+                false => "no other coupling was found to be better",
+            }
+            .to_owned(),
             verification: None,
+        };
+        if stability.finding != Finding::Unstable {
+            return Ok(proposal);
         }
+        "no coupling was found to be stable at this macro-step, nor a smaller macro-step"
+            .clone_into(&mut proposal.reason);
+        let given = self.given.clone();
+        let largest = stability
+            .largest_step
+            .map(|largest| MARGIN * largest / self.step);
+        for factor in largest
+            .into_iter()
+            .flat_map(|factor| [factor, 0.5 * factor])
+        {
+            let factor = whole_or_inverse(factor);
+            match self.look(&given, factor)? {
+                Some((Finding::Stable, _)) => {}
+                Some(_) => continue,
+                None => break,
+            }
+            proposal.factor = factor;
+            proposal.step_size = factor * self.step;
+            "stable at this macro-step, and no other coupling was found to be so at the given one"
+                .clone_into(&mut proposal.reason);
+            break;
+        }
+        Ok(proposal)
     }
+}
+
+impl Examination<'_, '_> {
+    /// Tries smaller efforts at all bonds, where no coupling is stable at the macro-step: a smaller gain of the loop may be
+    /// stable, but gives other results (Chen et al. 2021, section 2.3).
+    pub(super) fn try_smaller_efforts(&mut self) -> Result<(), ExamineError> {
+        if self.given.bonds.is_empty() || !self.given.interface_models.is_empty() {
+            return Ok(());
+        }
+        for part in [0.5, 0.25, 0.125] {
+            let system = with_smaller_efforts(&self.given, part);
+            match self.look(&system, 1.0)? {
+                Some((Finding::Stable, _)) => {
+                    self.notes.push(format!(
+                        "with the efforts of all bonds multiplied by {part} whole runs are stable at this macro-step; their \
+                         results are wrong, and may only serve to set the system up"
+                    ));
+                    break;
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The system with connections in place of its bonds, whose efforts are multiplied by this.
+fn with_smaller_efforts(given: &SystemFile, part: f64) -> SystemFile {
+    let mut system = given.clone();
+    for bond in std::mem::take(&mut system.bonds) {
+        let efforts = bond.effort.into_iter().map(|effort| Connection {
+            gain: Some(Spanned::unplaced(part)),
+            ..effort
+        });
+        // In a bond a gain is one of the power, and not of the values.
+        let flows = bond
+            .flow
+            .into_iter()
+            .map(|flow| Connection { gain: None, ..flow });
+        system.connections.extend(efforts.chain(flows));
+    }
+    system
 }
 
 /// Three digits.
@@ -310,14 +389,23 @@ fn rounded(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// Growth at one macro-step.
-fn growth_at(stability: &Stability, step: f64) -> Option<f64> {
-    let mut levels = stability.levels.iter();
-    let level = levels.find(|level| (level.step_size / step - 1.0).abs() < 1e-9);
-    level.and_then(|level| level.growth)
-}
+#[cfg(test)]
+mod tests {
+    use gyrator_system::toml_file;
 
-/// The error over the run: that of the first steps, and what the coupling makes the signals grow until the end.
-fn over_run(candidate: &Candidate) -> Option<f64> {
-    Some(candidate.relative_error? + (candidate.growth? - 1.0))
+    use super::with_smaller_efforts;
+
+    #[test]
+    fn smaller_efforts_are_gains_of_connections() {
+        let text = "[components.a]\nfmu = \"a.fmu\"\n[components.b]\nfmu = \"b.fmu\"\n[[bonds]]\nname = \"cut\"\n\
+                    effort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\n";
+        let (given, _) = toml_file::parse(text, "pair.toml").unwrap();
+        let smaller = with_smaller_efforts(&given, 0.25);
+        assert!(smaller.bonds.is_empty());
+        let gains = smaller.connections.iter();
+        let gains: Vec<_> = gains
+            .map(|one| one.gain.as_ref().map(|gain| gain.value))
+            .collect();
+        assert_eq!(gains, [Some(0.25), None]);
+    }
 }

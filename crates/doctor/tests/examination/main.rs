@@ -4,3 +4,5 @@
 
 mod benchmarks;
 mod loops;
+mod masses;
+mod random;

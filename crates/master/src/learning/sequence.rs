@@ -199,18 +199,30 @@ impl<'a> Sequence<'a> {
         }
         self.iterations.push(iteration);
         let diverges = self.diverges(norm_2 / best, norm_2 / last) || !norm_2.is_finite();
+        let is_last = number - self.first >= self.learning.iterations;
         if max <= self.learning.tolerance {
             self.outcome = Some(LearningOutcome::Converged);
-        } else if diverges {
+        } else if diverges || is_last && self.is_worse() {
             let best = &self.iterations[self.best];
             return Some(format!(
                 "the error of run {number} is {norm_2:.3e} after {:.3e} in run {}",
                 best.norm_2, best.number
             ));
-        } else if number - self.first >= self.learning.iterations {
+        } else if is_last {
             self.outcome = Some(LearningOutcome::Iterations);
         }
         None
+    }
+
+    /// Whether learning diverges if the last run was the last of all: its error is far above the best and grows, or no run
+    /// is better than the first, although the gain was halved or the error is far above that.
+    fn is_worse(&self) -> bool {
+        let was_halved = self.halvings < self.learning.gain_halvings;
+        let [first, last] = [self.iterations.first(), self.iterations.last()];
+        let is_far_above = first
+            .zip(last)
+            .is_some_and(|(first, last)| last.norm_2 > self.learning.divergence * first.norm_2);
+        self.growing > 0 || self.best == 0 && (was_halved || is_far_above)
     }
 
     /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more

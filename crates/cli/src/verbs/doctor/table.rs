@@ -1,6 +1,6 @@
 //! The findings of an examination, for people.
 
-use gyrator_doctor::{Candidate, Diagnosis, HostTime, Level, LoopGain, Stability};
+use gyrator_doctor::{Candidate, Diagnosis, Finding, HostTime, Level, LoopGain, Stability};
 
 use crate::aligned::{Align, Aligned};
 use crate::numbers::short;
@@ -16,7 +16,11 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
     let mut text = format!(
         "macro-step  {} s; {}\n",
         short(diagnosis.step_size),
-        probe_runs(diagnosis.runs, diagnosis.steps.ceil()),
+        probe_runs(
+            diagnosis.runs,
+            diagnosis.steps.ceil(),
+            diagnosis.verification_steps.ceil()
+        ),
     );
     text.push_str(&format!(
         "stability   {}\n",
@@ -46,40 +50,44 @@ pub(super) fn of(diagnosis: &Diagnosis) -> String {
     text
 }
 
-fn probe_runs(runs: usize, steps: f64) -> String {
+fn probe_runs(runs: usize, steps: f64, verification_steps: f64) -> String {
     let ending = |plural: bool| if plural { "s" } else { "" };
-    let runs = format!("{runs} probe run{}", ending(runs != 1));
-    if steps == 0.0 {
-        return format!("{runs} without a macro-step");
+    let runs = format!("{runs} run{}", ending(runs != 1));
+    let steps = match steps {
+        0.0 => format!("{runs} without a macro-step"),
+        steps => format!(
+            "{runs} of {} macro-step{}",
+            short(steps),
+            ending(steps != 1.0)
+        ),
+    };
+    match verification_steps {
+        0.0 => steps,
+        more => format!("{steps}, and of {} in whole runs", short(more)),
     }
-    format!(
-        "{runs} of {} macro-step{}",
-        short(steps),
-        ending(steps != 1.0)
-    )
 }
 
-fn stability(stability: &Stability) -> String {
-    let largest = stability.largest_step.map(number);
-    let up_to = match largest {
-        Some(largest) if stability.is_open => format!("up to {largest} s at least"),
-        Some(largest) if stability.is_extrapolated => {
-            format!("up to about {largest} s, judging by smaller macro-steps")
+fn stability(found: &Stability) -> String {
+    let reason = found.reason.as_deref();
+    let finding = match found.finding {
+        Finding::Stable => "stable".to_owned(),
+        Finding::Unstable => "UNSTABLE at this macro-step".to_owned(),
+        Finding::GrowsByItself => {
+            "the system grows by itself: a disturbance grows at half the macro-step too".to_owned()
         }
-        Some(largest) => format!("up to about {largest} s"),
-        None => match stability.levels.first() {
-            Some(least) => format!(
-                "and so it is at all that were looked at, from {} s on",
-                number(least.step_size)
-            ),
-            None => "no macro-step was looked at".to_owned(),
-        },
+        Finding::NotKnown => format!("not known: {}", reason.unwrap_or("no run was made")),
     };
-    match stability.is_stable {
-        Some(true) => format!("stable; {up_to}"),
-        Some(false) => format!("UNSTABLE at this macro-step; {up_to}"),
-        None => "not known".to_owned(),
-    }
+    let limit = match (found.largest_step, found.unstable_step) {
+        (Some(below), Some(above)) => format!(
+            "; the largest stable macro-step lies between {} and {} s",
+            number(below),
+            number(above)
+        ),
+        (Some(below), None) => format!("; no macro-step up to {} s is unstable", number(below)),
+        (None, Some(above)) => format!("; all that were tried are, from {} s on", number(above)),
+        (None, None) => String::new(),
+    };
+    format!("{finding}{limit}")
 }
 
 fn error(diagnosis: &Diagnosis) -> String {
@@ -98,8 +106,15 @@ fn error(diagnosis: &Diagnosis) -> String {
         percent(error)
     );
     let wanted = diagnosis.error_of_steps();
+    // No macro-step is named that whole runs have not shown to be stable.
+    let largest = diagnosis.stability.largest_step;
     match accuracy.step_for(wanted, diagnosis.step_size) {
-        Some(step) => text.push_str(&format!("; {} at {} s", percent(wanted), number(step))),
+        Some(step) if largest.is_some_and(|largest| step > largest) => {}
+        Some(step) => text.push_str(&format!(
+            "; {} at about {} s",
+            percent(wanted),
+            number(step)
+        )),
         None if error > wanted => text.push_str(&format!(
             "; {} at a macro-step that these runs do not show",
             percent(wanted)
@@ -154,25 +169,31 @@ fn levels(levels: &[Level]) -> String {
     }
     let mut table = Aligned::new(&[
         ("macro-step, s", Align::Right),
+        ("growth of a disturbance", Align::Right),
+        ("at half of it", Align::Right),
+        ("error, ranges", Align::Right),
         ("spectral radius", Align::Right),
-        ("growth over the run", Align::Right),
         ("", Align::Left),
     ]);
+    let cell = |value: Option<f64>| value.map(number).unwrap_or_default();
     for level in levels {
-        let reason = level.reason.clone();
+        let radius = level.spectral_radius;
         table.row([
             number(level.step_size),
-            level
-                .spectral_radius
+            cell(level.growth),
+            cell(level.growth_at_half),
+            cell(level.error),
+            radius
                 .map(|radius| format!("{radius:.6}"))
                 .unwrap_or_default(),
-            level.growth.map(number).unwrap_or_default(),
-            match level.is_stable {
-                true => "stable".to_owned(),
-                false => reason.map_or_else(
-                    || "unstable".to_owned(),
-                    |reason| format!("unstable: {reason}"),
-                ),
+            match (level.finding, &level.reason) {
+                (Finding::Stable, _) => "stable".to_owned(),
+                (Finding::Unstable, _) => "unstable".to_owned(),
+                (Finding::GrowsByItself, _) => "grows by itself".to_owned(),
+                (Finding::NotKnown, Some(reason)) if level.growth.is_none() => {
+                    format!("not known: {reason}")
+                }
+                (Finding::NotKnown, _) => "not known".to_owned(),
             },
         ]);
     }
@@ -228,9 +249,13 @@ fn proposal(diagnosis: &Diagnosis) -> String {
         .map_or_else(String::new, |verification| {
             let given = verification
                 .given
-                .map_or_else(|| "not finite".to_owned(), percent);
+                .map_or_else(|| "no finite result".to_owned(), percent);
+            let step = match verification.given_step == proposal.step_size {
+                true => String::new(),
+                false => format!(" at {} s, the same cost", number(verification.given_step)),
+            };
             format!(
-                "; verified over {} s: {} where the given system has {given}",
+                "; whole runs of {} s: {} where the given system has {given}{step}",
                 number(verification.window),
                 percent(verification.proposed)
             )
@@ -260,8 +285,33 @@ mod tests {
 
     #[test]
     fn one_probe_run_is_no_plural_and_may_make_no_macro_step() {
-        assert_eq!(probe_runs(1, 0.0), "1 probe run without a macro-step");
-        assert_eq!(probe_runs(1, 1.0), "1 probe run of 1 macro-step");
-        assert_eq!(probe_runs(12, 40.0), "12 probe runs of 40 macro-steps");
+        assert_eq!(probe_runs(1, 0.0, 0.0), "1 run without a macro-step");
+        assert_eq!(probe_runs(1, 1.0, 0.0), "1 run of 1 macro-step");
+        assert_eq!(
+            probe_runs(12, 40.0, 600.0),
+            "12 runs of 40 macro-steps, and of 600 in whole runs"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_in_words() {
+        let not_known = Stability {
+            reason: Some("a run has 10 macro-steps, which is too few".to_owned()),
+            ..Stability::default()
+        };
+        assert_eq!(
+            stability(&not_known),
+            "not known: a run has 10 macro-steps, which is too few"
+        );
+        let between = Stability {
+            finding: Finding::Unstable,
+            largest_step: Some(0.01),
+            unstable_step: Some(0.0125),
+            ..Stability::default()
+        };
+        assert_eq!(
+            stability(&between),
+            "UNSTABLE at this macro-step; the largest stable macro-step lies between 0.01 and 0.0125 s"
+        );
     }
 }
