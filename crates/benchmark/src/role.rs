@@ -312,12 +312,12 @@ impl OpenedSubstitute {
 }
 
 /// The folder with our FMUs beside an executable: `fmus` next to it, or one folder above, as in
-/// `target/release/gyrator` and `target/fmus`.
+/// `target/release/gyrator` and `target/fmus`, or `share/gyrator/fmus` there, as installed.
 #[must_use]
 pub fn folder_of_fmus(executable: &Path) -> Option<PathBuf> {
     let ancestors = executable.ancestors().skip(1).take(2);
     ancestors
-        .map(|folder| folder.join("fmus"))
+        .flat_map(|folder| ["fmus", "share/gyrator/fmus"].map(|name| folder.join(name)))
         .find(|folder| folder.is_dir())
 }
 

@@ -49,6 +49,7 @@ pub mod supervision;
 mod system_input;
 mod table_options;
 mod verbs;
+pub mod version;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,0 +1,49 @@
+//! No file that people install names a folder of this machine.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Dist, at, cargo_home};
+
+/// Checks all files below a folder.
+pub(super) fn check(dist: &Dist, tree: &Path) -> Result<(), String> {
+    let folders = [
+        Some(dist.root.clone()),
+        Some(dist.work.clone()),
+        cargo_home(),
+    ];
+    let folders: Vec<String> = folders
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.display().to_string())
+        .collect();
+    let mut faults = Vec::new();
+    visit(tree, &mut |file, bytes| {
+        let named = folders
+            .iter()
+            .filter(|folder| holds(bytes, folder.as_bytes()));
+        faults.extend(named.map(|folder| format!("{} names {folder}", file.display())));
+    })?;
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults.join("\n"))
+    }
+}
+
+/// Shows each file below a folder.
+pub(super) fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) -> Result<(), String> {
+    for entry in fs::read_dir(folder).map_err(|error| at(folder, &error))? {
+        let path = entry.map_err(|error| at(folder, &error))?.path();
+        if path.is_dir() {
+            visit(&path, see)?;
+        } else {
+            see(&path, &fs::read(&path).map_err(|error| at(&path, &error))?);
+        }
+    }
+    Ok(())
+}
+
+fn holds(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
