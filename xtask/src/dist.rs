@@ -204,3 +204,61 @@ fn empty_folder(folder: &Path) -> Result<(), String> {
     }
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One place has it: the packages take theirs from the workspace, and the wheel takes the crate's.
+    #[test]
+    fn all_packages_have_the_version_of_the_workspace() {
+        let root = crate::root();
+        let version = version(&root).unwrap();
+        let listed = Command::new("git")
+            .args(["ls-files", "*Cargo.toml"])
+            .current_dir(&root)
+            .output();
+        let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+        let ours = |path: &&str| {
+            ["crates/", "fmus/", "python/", "tests/", "xtask/"]
+                .iter()
+                .any(|folder| path.starts_with(folder))
+        };
+        let mut seen = 0;
+        for path in listed.lines().filter(ours) {
+            let manifest: toml::Table = read(&root.join(path)).unwrap().parse().unwrap();
+            let own = &manifest["package"]["version"];
+            assert_eq!(
+                own.get("workspace").and_then(toml::Value::as_bool),
+                Some(true),
+                "{path}"
+            );
+            seen += 1;
+        }
+        assert!(seen > 30, "{seen} packages");
+        let notes = read(&root.join("CHANGELOG.md")).unwrap();
+        assert!(
+            notes.contains(&format!("\n## {version}\n")),
+            "CHANGELOG.md has no section of {version}"
+        );
+        let package: toml::Table = read(&root.join("python/pyproject.toml"))
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(package["project"].get("version").is_none());
+    }
+
+    #[test]
+    fn a_command_that_is_missing_or_fails_is_named() {
+        let missing = run_to_end(&mut Command::new("no-such-program-here")).unwrap_err();
+        assert!(
+            missing.starts_with("no-such-program-here does not start"),
+            "{missing}"
+        );
+        let failed = text(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
+        assert!(
+            failed.contains("exit status: 3") && failed.contains("why"),
+            "{failed}"
+        );
+    }
+}

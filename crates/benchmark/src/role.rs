@@ -339,6 +339,22 @@ mod tests {
     }
 
     #[test]
+    fn fmus_are_found_beside_a_build_and_an_installed_program() {
+        let root = std::env::temp_dir().join(format!("gyrator-fmus-{}", std::process::id()));
+        for fmus in ["build/fmus", "usr/share/gyrator/fmus"] {
+            std::fs::create_dir_all(root.join(fmus)).unwrap();
+        }
+        let found = |program: &str| folder_of_fmus(&root.join(program));
+        let built = found("build/release/gyrator-benchmark");
+        let installed = found("usr/bin/gyrator-benchmark");
+        let alone = found("alone/bin/gyrator-benchmark");
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(built, Some(root.join("build/fmus")));
+        assert_eq!(installed, Some(root.join("usr/share/gyrator/fmus")));
+        assert_eq!(alone, None);
+    }
+
+    #[test]
     fn substitutes_are_read() {
         let substitute: Substitute = "force=a/vendor.fmu, f=Force[1],x2 = pos".parse().unwrap();
         assert_eq!(substitute.role, "force");

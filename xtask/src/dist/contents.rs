@@ -47,3 +47,23 @@ pub(super) fn visit(folder: &Path, see: &mut dyn FnMut(&Path, &[u8])) -> Result<
 fn holds(bytes: &[u8], text: &[u8]) -> bool {
     bytes.windows(text.len()).any(|window| window == text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_names_a_folder_is_found() {
+        let tree = tempfile::tempdir().unwrap();
+        fs::create_dir(tree.path().join("bin")).unwrap();
+        fs::write(
+            tree.path().join("bin/program"),
+            b"\x7fELF\0built/here/src/main.rs\0",
+        )
+        .unwrap();
+        fs::write(tree.path().join("text"), "").unwrap();
+        let fault = name_none(tree.path(), &["built/here".to_owned()]).unwrap_err();
+        assert!(fault.ends_with("bin/program names built/here"), "{fault}");
+        name_none(tree.path(), &["built/there".to_owned()]).unwrap();
+    }
+}
