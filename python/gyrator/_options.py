@@ -91,6 +91,8 @@ class RunOptions(SimulateOptions, _OfSystems, total=False):
     save_state: StrPath | None
     at: float | None
     no_sense_check: bool
+    no_verification: bool
+    verification_limit: float | None
 
 
 class StudyOptions(_Shared, _OfSystems, total=False):

@@ -59,4 +59,5 @@ mod stop_time;
 mod systems_in_code;
 mod threads;
 mod verdicts;
+mod verification;
 mod wrappers;

@@ -7,6 +7,7 @@ use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
 
 use super::error_bars::with_bars;
+use super::verification::verified;
 
 /// The true error of a run.
 pub(super) struct Truth {
@@ -76,7 +77,7 @@ struct Judged {
     truth: Truth,
     /// By the error bars, as a run with them has it.
     by_bars: Verdict,
-    /// The run alone.
+    /// The run, with the second one that verifies a suspicion.
     report: Report,
 }
 
@@ -85,14 +86,14 @@ fn judge(seed: u64, steps: usize) -> Judged {
     system.steps = steps;
     let levels = Levels::HalfAndTwice;
     let (run, bars) = with_bars(&system, levels);
-    let report = system.start(1.0).run().unwrap();
+    let report = verified(|factor| system.start(factor));
     let assessment = Assessment {
         verdict: Some(verdict(&bars, levels)),
         bars,
         ..Assessment::default()
     };
-    let mut amended = report.clone();
-    assessment.amend(&mut amended, String::new());
+    let mut amended = system.start(1.0).run().unwrap();
+    assessment.amend(&mut amended, |_| String::new());
     Judged {
         seed,
         truth: Truth::of(&run, &system.truth()),
@@ -109,7 +110,7 @@ struct Shares {
     /// With error bars: right within a factor 1.5 of the truth.
     bars_right: f64,
     bars_cannot_tell: f64,
-    /// From a single run: right within a factor 3, and within 1.5.
+    /// With a second run where that is suspected: right within a factor 3, and within 1.5.
     run_right: f64,
     run_right_within_one_and_a_half: f64,
     run_cannot_tell: f64,

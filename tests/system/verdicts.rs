@@ -1,5 +1,7 @@
 //! The verdict of a run on its own coupling.
 
+use super::verification::verified;
+use gyrator::report::Divergence;
 use gyrator::{ClosureUnit, Report, RunOptions, System, Verdict};
 use gyrator_system::{Choice, Value};
 use gyrator_testkit::{Coupling, DoubleOscillator, OscillatorState, TABLE_1, Trace};
@@ -7,6 +9,11 @@ use gyrator_testkit::{Coupling, DoubleOscillator, OscillatorState, TABLE_1, Trac
 fn run(system: System) -> Report {
     let mut run = system.start(&RunOptions::default()).unwrap();
     run.run().unwrap()
+}
+
+/// The report of a run that a second one verifies, of the system with this macro-step.
+fn verified_run(step: f64, system: impl Fn(f64) -> System) -> Report {
+    verified(|factor| system(factor * step).start(&RunOptions::default()).unwrap())
 }
 
 /// The greatest error of a state, relative to its range, against symplectic Euler on the whole system: what the coupling
@@ -44,16 +51,24 @@ fn oscillators_with_a_stale_force() {
             .start(&RunOptions::default())
             .unwrap();
         let trace = Trace::of(&mut run).unwrap();
-        let report = run.run().unwrap();
+        let estimate = run.run().unwrap().coupling_error_estimate.unwrap();
+        let report = verified_run(step, |step| {
+            oscillator.system(&Coupling {
+                macro_step: step,
+                force_step: step,
+                motion_step: step,
+                ..coupling
+            })
+        });
         assert_eq!(report.verdict, report.bonds[0].verdict);
         let diverges = report.verdict == Verdict::Diverging;
         assert_eq!(report.advice.is_some(), diverges);
         let states = DoubleOscillator::states(&trace);
-        (report, greatest_error(&oscillator, step, &states))
+        let error = greatest_error(&oscillator, step, &states);
+        (report, estimate, error)
     };
     for case in [1, 3, 5] {
-        let (report, error) = judged(case, "stale", 1e-3, 10.0);
-        let estimate = report.coupling_error_estimate.unwrap();
+        let (report, estimate, error) = judged(case, "stale", 1e-3, 10.0);
         assert!(
             (1.0 / 3.0..3.0).contains(&(estimate / error)),
             "case {case}: {estimate} instead of {error}"
@@ -65,7 +80,7 @@ fn oscillators_with_a_stale_force() {
                 .to_vec(),
         };
         assert!(expected.contains(&report.verdict), "case {case}: {error}");
-        let (fresh, _) = judged(case, "fresh", 1e-4, 2.0);
+        let (fresh, ..) = judged(case, "fresh", 1e-4, 2.0);
         assert!(fresh.verdict <= Verdict::Visible, "case {case}");
     }
 }
@@ -95,7 +110,11 @@ fn loop_of(gain: f64, steps: f64) -> Report {
 
 /// The same from another start than 1.
 fn loop_from(start: f64, gain: f64, steps: f64) -> Report {
-    let mut system = System::new(1.0);
+    verified_run(1.0, |step| loop_system(step, start, gain, steps))
+}
+
+fn loop_system(step: f64, start: f64, gain: f64, steps: f64) -> System {
+    let mut system = System::new(step);
     system.stop_time(steps);
     let follower = |factor: f64| {
         ClosureUnit::new(&[("u", 0.0)], &[("y", start)], move |call| {
@@ -108,7 +127,7 @@ fn loop_from(start: f64, gain: f64, steps: f64) -> Report {
     system.add("b", follower(1.0));
     system.connect("a.y", "b.u");
     system.connect("b.y", "a.u");
-    run(system)
+    system
 }
 
 #[test]
@@ -116,7 +135,14 @@ fn a_loop_without_bonds_that_explodes() {
     let report = loop_of(-1.5, 100.0);
     assert_eq!(report.verdict, Verdict::Diverging);
     let advice = report.advice.unwrap();
-    assert!(advice.contains("steps of 0.5 s"), "{advice}");
+    assert!(advice.contains("at half of every step, too"), "{advice}");
+    // Without a second run it is not said.
+    let alone = run(loop_system(1.0, 1.0, -1.5, 100.0));
+    assert_eq!(
+        (alone.verdict, alone.divergence),
+        (Verdict::CannotTell, Divergence::Suspected)
+    );
+    assert_eq!(alone.advice, None);
     assert_ne!(loop_of(-0.9, 100.0).verdict, Verdict::Diverging);
 }
 
@@ -169,26 +195,32 @@ fn late_events_do_not_diverge() {
 }
 
 /// Start values that do not fit make signals jump in the first step, in both directions; others grow with the square of the
-/// time, as a process that warms up. None of them grows by the coupling.
+/// time, as a process that warms up. None of them depends on the coupling.
 #[test]
 fn a_jump_at_the_start_beside_growing_signals_does_not_diverge() {
-    let mut system = System::new(1e-2);
-    system.stop_time(1.0);
-    for name in ["left", "right"] {
-        let inputs = [("u[1]", 0.0), ("u[2]", 0.0)];
-        let outputs = [("jump", 0.0), ("heat", 0.0)];
-        let unit = ClosureUnit::new(&inputs, &outputs, |call| {
-            let end = call.time + call.step;
-            call.outputs[0] = f64::from(u8::from(call.step > 0.0 && call.time == 0.0));
-            call.outputs[1] = end * end;
-        });
-        system.add(name, unit);
-    }
-    for (from, to) in [("left", "right"), ("right", "left")] {
-        system.connect(&format!("{from}.jump"), &format!("{to}.u[1]"));
-        system.connect(&format!("{from}.heat"), &format!("{to}.u[2]"));
-    }
-    assert_eq!(run(system).verdict, Verdict::Dominating);
+    let report = verified_run(1e-2, |step| {
+        let mut system = System::new(step);
+        system.stop_time(1.0);
+        for name in ["left", "right"] {
+            let inputs = [("u[1]", 0.0), ("u[2]", 0.0)];
+            let outputs = [("jump", 0.0), ("heat", 0.0)];
+            let unit = ClosureUnit::new(&inputs, &outputs, |call| {
+                let end = call.time + call.step;
+                call.outputs[0] = f64::from(u8::from(call.step > 0.0 && call.time < 0.0099));
+                call.outputs[1] = end * end;
+            });
+            system.add(name, unit);
+        }
+        for (from, to) in [("left", "right"), ("right", "left")] {
+            system.connect(&format!("{from}.jump"), &format!("{to}.u[1]"));
+            system.connect(&format!("{from}.heat"), &format!("{to}.u[2]"));
+        }
+        system
+    });
+    assert_eq!(
+        (report.verdict, report.divergence),
+        (Verdict::Small, Divergence::None)
+    );
 }
 
 /// Held over H, y = exp(−t) at the end of a step is (exp(H) − 1)·y off, relative to 1: with r = 1e-2 the indicator is

@@ -1,8 +1,10 @@
 //! The companions of a run: at which macro-steps, and which others where an FMU cannot take half a step.
 
+use gyrator::report::Divergence;
 use gyrator::{Report, Verdict};
 use gyrator_record::Table;
 
+use crate::divergence::Decision;
 use crate::error_bars::{ErrorBar, Levels, Results, error_bars};
 use crate::verdict::verdict;
 
@@ -15,6 +17,28 @@ pub struct Assessment {
     pub note: String,
     /// The verdict of the bars on the run; `None` where there are none.
     pub verdict: Option<Verdict>,
+    /// Whether the run diverges, by the companion at half the macro-step; `None` without one.
+    pub decision: Option<Decision>,
+    /// A companion has ended in a value that is not finite.
+    pub is_not_finite: bool,
+}
+
+/// Why a companion has no rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoRows {
+    /// For people.
+    pub reason: String,
+    /// A value was not finite.
+    pub is_not_finite: bool,
+}
+
+impl From<String> for NoRows {
+    fn from(reason: String) -> Self {
+        Self {
+            reason,
+            is_not_finite: false,
+        }
+    }
 }
 
 /// Estimates the errors of the signals `variables` of a run with the macro-step `step_size`, s, from companions at half
@@ -28,9 +52,16 @@ pub fn assess(
     step_size: f64,
     variables: &[String],
     wanted: f64,
-    rows: impl FnMut(f64) -> Result<Table, String>,
+    mut rows: impl FnMut(f64) -> Result<Table, NoRows>,
 ) -> Assessment {
-    match companions(rows) {
+    let mut is_not_finite = false;
+    let rows = |factor| {
+        rows(factor).map_err(|no_rows| {
+            is_not_finite |= no_rows.is_not_finite;
+            no_rows.reason
+        })
+    };
+    let assessment = match companions(rows) {
         Ok((levels, [first, second], note)) => {
             let results = Results {
                 step_size,
@@ -39,33 +70,50 @@ pub fn assess(
                 companions: [&first, &second],
             };
             let bars = error_bars(&results, variables, wanted);
+            let decision = results.decide(variables);
             let verdict = (!bars.is_empty()).then(|| verdict(&bars, levels));
             Assessment {
                 bars,
                 note,
                 verdict,
+                decision,
+                is_not_finite: false,
             }
         }
         Err(reason) => Assessment::none(variables, &reason),
+    };
+    Assessment {
+        is_not_finite,
+        ..assessment
     }
 }
 
 impl Assessment {
-    /// Puts the verdict of the bars in place of the one that the run alone has given, unless that says that the run
-    /// diverges, and they cannot tell, or call it dominating without the error of one signal that they know. `advice` is for
-    /// a run that diverges.
-    pub fn amend(&self, report: &mut Report, advice: String) {
-        let Some(verdict) = self.verdict else {
-            return;
+    /// Puts the verdict of the bars in place of the one that the run alone has given: they are the second run that verifies a suspicion.
+    /// A companion that ended in a value that is not finite verifies it, too, if the run's own estimate is above its signals. `advice` is
+    /// for a run that diverges.
+    pub fn amend(&self, report: &mut Report, advice: impl FnOnce(Option<bool>) -> String) {
+        let is_suspected = report.divergence == Divergence::Suspected;
+        let is_beyond = report
+            .coupling_error_estimate
+            .is_some_and(|error| error > 1.0);
+        let diverges =
+            self.decision == Some(Decision::Diverging) || self.is_not_finite && is_beyond;
+        let verdict = match diverges && is_suspected {
+            true => Some(Verdict::Diverging),
+            false => self.verdict,
         };
-        let is_open = match verdict {
-            Verdict::CannotTell => true,
-            Verdict::Dominating => self.bars.iter().all(|bar| bar.verdict != verdict),
-            _ => false,
-        };
-        if !is_open || report.verdict != Verdict::Diverging {
-            report.verdict = verdict;
-            report.advice = (verdict == Verdict::Diverging).then_some(advice);
+        match verdict {
+            None => {}
+            Some(Verdict::CannotTell) if is_suspected => {}
+            Some(Verdict::Diverging) => {
+                report.settle(Divergence::Verified);
+                report.advice = Some(advice(None));
+            }
+            Some(verdict) => {
+                report.settle(Divergence::None);
+                report.verdict = verdict;
+            }
         }
     }
 
@@ -77,6 +125,8 @@ impl Assessment {
             bars: bars.map(|name| ErrorBar::unknown(name, reason)).collect(),
             note: format!("there are no error bars: {reason}"),
             verdict: None,
+            decision: None,
+            is_not_finite: false,
         }
     }
 }
@@ -135,7 +185,7 @@ mod tests {
                 |factor| {
                     asked.push(factor);
                     match refused.contains(&factor) {
-                        true => Err("no".to_owned()),
+                        true => Err(NoRows::from("no".to_owned())),
                         false => Ok(table(factor / 8.0)),
                     }
                 },

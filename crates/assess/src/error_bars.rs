@@ -13,7 +13,8 @@ use gyrator::Verdict;
 use gyrator_record::Table;
 use serde::Serialize;
 
-use crate::grid::Grid;
+use crate::divergence::{Decision, decide};
+use crate::grid::{Grid, common_rows};
 use crate::size::{correlation, greatest, grows, range, rms};
 
 /// The requirements on the two differences of three runs.
@@ -89,6 +90,29 @@ pub struct Results<'a> {
     /// Rows of the companions, in the order of [`Levels::factors`]. The first one at half the macro-step has every
     /// time that the run has; others have those that they meet.
     pub companions: [&'a Table; 2],
+}
+
+impl Results<'_> {
+    /// Decides whether the run diverges, by these signals in the run at half the macro-step; `None` if there is none.
+    pub(crate) fn decide(&self, variables: &[String]) -> Option<Decision> {
+        let near = common_rows(&self.run.time, &self.companions[0].time, self.step_size);
+        let signals = variables
+            .iter()
+            .filter_map(|name| Signal::find(self, name).ok());
+        let at_rows = |signal: Signal<'_>| {
+            let run = near.iter().map(|[row, _]| signal.run[*row]).collect();
+            [
+                run,
+                near.iter().map(|[_, row]| signal.first[*row]).collect(),
+            ]
+        };
+        let pairs: Vec<[Vec<f64>; 2]> = signals.map(at_rows).collect();
+        let pairs: Vec<[&[f64]; 2]> = pairs
+            .iter()
+            .map(|[run, half]| [&run[..], &half[..]])
+            .collect();
+        (self.levels == Levels::HalfAndTwice).then(|| decide(&pairs))
+    }
 }
 
 /// The estimated error of a signal, as far as it depends on the macro-step.

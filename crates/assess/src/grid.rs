@@ -56,7 +56,7 @@ fn spacing(times: &[f64], far: &[[usize; 2]]) -> f64 {
 }
 
 /// Pairs of rows with the same time, in order. Rows at events, which share a time, are paired in order.
-fn common_rows(left: &[f64], right: &[f64], step: f64) -> Vec<[usize; 2]> {
+pub(crate) fn common_rows(left: &[f64], right: &[f64], step: f64) -> Vec<[usize; 2]> {
     let (mut pairs, mut row) = (Vec::new(), 0);
     for (index, time) in left.iter().enumerate() {
         let is_before = |other: f64| other < *time && !is_same_time(other, *time, step);

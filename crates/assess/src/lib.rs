@@ -8,14 +8,18 @@
 
 pub mod checks;
 mod companions;
+mod divergence;
 mod error_bars;
 mod grid;
 mod other_step;
 mod size;
 mod verdict;
+mod verification;
 
 pub use checks::{Check, Checks, EnergyLimit, Finding, Judging, Outcome, Recording};
-pub use companions::{Assessment, assess};
+pub use companions::{Assessment, NoRows, assess};
+pub use divergence::{Decision, Difference, decide};
 pub use error_bars::{ErrorBar, Levels, Results, error_bars};
 pub use other_step::at_other_step;
 pub use verdict::verdict;
+pub use verification::{Comparing, Course, Keeper, Kept, Verification};

@@ -1,7 +1,7 @@
-//! Runs beside a run, at other macro-steps, for its error bars.
+//! Runs beside a run, or after it, at other macro-steps: for its error bars, and to verify a suspicion.
 //!
 //! Each is a worker of its own with the same arguments: a crash, a hang or a failure there ends that companion
-//! only. It writes its rows into the file in memory that its parent reads.
+//! only. It writes its rows, or what it has found, into the file in memory that its parent reads.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use gyrator_assess::Levels;
+use gyrator_assess::{Course, Levels, NoRows, Verification};
 use gyrator_record::{CsvSink, Table, parse_csv};
 use gyrator_worker::{Stop, Supervisor, Worker, WorkerOutcome, surroundings};
 use serde::{Deserialize, Serialize};
@@ -31,12 +31,44 @@ pub(crate) struct Companion {
     pub(crate) factor: f64,
     /// Simulated time between its rows, s; every communication point where `None`.
     pub(crate) interval: Option<f64>,
+    /// It compares itself with the [course](Course) of the run, which follows in the job, and leaves a [`Verification`] in place of
+    /// rows.
+    pub(crate) verifies: bool,
 }
 
 impl Companion {
+    const fn with_rows(factor: f64, interval: Option<f64>) -> Self {
+        Self {
+            factor,
+            interval,
+            verifies: false,
+        }
+    }
+
     /// The companion that this process is; `None` where it is none.
     pub(crate) fn of_this_process() -> Option<Self> {
-        serde_json::from_slice(Worker::current()?.job()).ok()
+        let job = Worker::current()?.job();
+        let head = job.split(|byte| *byte == b'\n').next()?;
+        serde_json::from_slice(head).ok()
+    }
+
+    /// The course of the run that it verifies.
+    pub(crate) fn course(worker: &Worker) -> Option<Course> {
+        let job = worker.job();
+        let head = job.iter().position(|byte| *byte == b'\n')?;
+        Course::from_bytes(&job[head + 1..])
+    }
+
+    fn job(&self, course: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut job = serde_json::to_vec(self)?;
+        job.push(b'\n');
+        job.extend(course);
+        Ok(job)
+    }
+
+    /// Leaves what it has found.
+    pub(crate) fn leave(worker: &Worker, found: &Verification) -> std::io::Result<()> {
+        worker.for_parent().write_all(&serde_json::to_vec(found)?)
     }
 
     /// Where its rows go.
@@ -57,8 +89,8 @@ impl Companion {
     }
 }
 
-/// Rows of a companion, or why there are none.
-type Outcome = Result<Table, String>;
+/// What a companion leaves, or why it leaves nothing.
+type Outcome = Result<Vec<u8>, NoRows>;
 
 /// The companions of a run.
 pub(crate) struct Companions {
@@ -70,23 +102,28 @@ pub(crate) struct Companions {
 }
 
 impl Companions {
-    /// Starts those at half and twice the macro-step. `interval` is the simulated time between the rows of the run.
-    pub(crate) fn start(execution: &ExecutionOptions, interval: f64) -> Self {
+    /// None yet.
+    pub(crate) fn none(execution: &ExecutionOptions) -> Self {
         let supervisor = Supervisor::new()
             .arguments(std::env::args_os().skip(1))
             .timeout(execution.timeout())
             .memory_limit(execution.memory_limit.map(|limit| limit << 20))
             .beside()
             .quiet();
-        let mut companions = Self {
+        Self {
             supervisor,
             stop: Stop::default(),
             started: Vec::new(),
             threads: Vec::new(),
-        };
+        }
+    }
+
+    /// Starts those at half and twice the macro-step. `interval` is the simulated time between the rows of the run.
+    pub(crate) fn start(execution: &ExecutionOptions, interval: f64) -> Self {
+        let mut companions = Self::none(execution);
         let [half, twice] = Levels::HalfAndTwice.factors();
-        companions.make(half, Some(interval));
-        companions.make(twice, None);
+        companions.make(Companion::with_rows(half, Some(interval)), &[]);
+        companions.make(Companion::with_rows(twice, None), &[]);
         companions
     }
 
@@ -94,43 +131,76 @@ impl Companions {
     ///
     /// # Errors
     /// Why there are no rows.
-    pub(crate) fn rows(&mut self, factor: f64, interrupt: &AtomicBool) -> Result<Table, String> {
+    pub(crate) fn rows(&mut self, factor: f64, interrupt: &AtomicBool) -> Result<Table, NoRows> {
         let place = |started: &[(f64, _)]| started.iter().position(|(other, _)| *other == factor);
         if place(&self.started).is_none() {
             if interrupt.load(Ordering::Relaxed) {
-                return Err("it was interrupted".to_owned());
+                return Err(NoRows::from("it was interrupted".to_owned()));
             }
-            self.make(factor, None);
+            self.make(Companion::with_rows(factor, None), &[]);
         }
-        let place = place(&self.started).ok_or("it was not started")?;
-        self.wait(&self.started[place].1, interrupt)
+        let place = place(&self.started).ok_or_else(|| "it was not started".to_owned())?;
+        let rows = self.wait(&self.started[place].1, interrupt, None)?;
+        let table = parse_csv(&rows, Path::new("its rows"));
+        table.map_err(|error| error.to_string().into())
+    }
+
+    /// Makes the run that verifies one with this course, at so many times the macro-step; it ends at this instant.
+    ///
+    /// # Errors
+    /// Why it tells nothing.
+    pub(crate) fn verify(
+        &mut self,
+        factor: f64,
+        course: &Course,
+        interrupt: &AtomicBool,
+        end: Option<Instant>,
+    ) -> Result<Verification, String> {
+        let companion = Companion {
+            verifies: true,
+            ..Companion::with_rows(factor, None)
+        };
+        self.make(companion, &course.to_bytes());
+        let Some((_, outcome)) = self.started.last() else {
+            return Err("it was not started".to_owned());
+        };
+        let found = self.wait(outcome, interrupt, end);
+        let found = found.map_err(|no_rows| no_rows.reason)?;
+        serde_json::from_slice(&found).map_err(|error| error.to_string())
     }
 
     /// Makes a companion in a thread of its own: a worker dies with the thread that has started it.
-    fn make(&mut self, factor: f64, interval: Option<f64>) {
+    fn make(&mut self, companion: Companion, course: &[u8]) {
         let (sender, receiver) = channel();
         let (supervisor, stop) = (self.supervisor.clone(), self.stop.clone());
-        let companion = Companion { factor, interval };
+        let (job, factor) = (companion.job(course), companion.factor);
         let work = move || {
             // The receiver is gone where the run has ended.
-            let _ = sender.send(supervise(supervisor, companion, &stop));
+            let _ = sender.send(supervise(supervisor, job, &stop));
         };
         // Where there can be no thread, the sender is gone.
         self.threads.extend(std::thread::Builder::new().spawn(work));
         self.started.push((factor, receiver));
     }
 
-    fn wait(&self, outcome: &Receiver<Outcome>, interrupt: &AtomicBool) -> Outcome {
+    /// Waits for a companion, and asks it to end at the wish of the user and after this instant.
+    fn wait(
+        &self,
+        outcome: &Receiver<Outcome>,
+        interrupt: &AtomicBool,
+        end: Option<Instant>,
+    ) -> Outcome {
         let mut is_asked = false;
         loop {
             match outcome.recv_timeout(INTERVAL) {
                 Ok(outcome) => return outcome,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err("it has no supervisor".to_owned());
+                    return Err(NoRows::from("it has no supervisor".to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if !is_asked && interrupt.load(Ordering::Relaxed) {
+            let is_late = end.is_some_and(|end| Instant::now() >= end);
+            if !is_asked && (is_late || interrupt.load(Ordering::Relaxed)) {
                 self.stop.request();
                 is_asked = true;
             }
@@ -149,9 +219,9 @@ impl Drop for Companions {
     }
 }
 
-fn supervise(supervisor: Supervisor, companion: Companion, stop: &Stop) -> Outcome {
+fn supervise(supervisor: Supervisor, job: std::io::Result<Vec<u8>>, stop: &Stop) -> Outcome {
     let start = || {
-        let job = serde_json::to_vec(&companion)?;
+        let job = job?;
         // FMUs of the run may have changed the working directory.
         surroundings::in_own(|| supervisor.job(&job).start())
     };
@@ -159,16 +229,16 @@ fn supervise(supervisor: Supervisor, companion: Companion, stop: &Stop) -> Outco
     let ending = ending.map_err(|error| error.to_string())?;
     let exit = match ending.outcome {
         WorkerOutcome::Finished(code) => Exit::of(code),
-        WorkerOutcome::Died(death) => return Err(death.to_string()),
+        WorkerOutcome::Died(death) => return Err(death.to_string().into()),
     };
-    let text = read(ending.for_parent).map_err(|error| error.to_string())?;
+    let left = read(ending.for_parent).map_err(|error| error.to_string())?;
     match exit {
-        Exit::Success => {
-            let table = parse_csv(&text, Path::new("its rows"));
-            table.map_err(|error| error.to_string())
-        }
-        Exit::Interrupted => Err("it was interrupted".to_owned()),
-        _ => Err(String::from_utf8_lossy(&text).into_owned()),
+        Exit::Success => Ok(left),
+        Exit::Interrupted => Err(NoRows::from("it was interrupted".to_owned())),
+        _ => Err(NoRows {
+            reason: String::from_utf8_lossy(&left).into_owned(),
+            is_not_finite: exit == Exit::CheckFailed,
+        }),
     }
 }
 

@@ -49,6 +49,7 @@ pub mod supervision;
 mod system_input;
 mod table_options;
 mod verbs;
+mod verification;
 pub mod version;
 
 use std::path::Path;

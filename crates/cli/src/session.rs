@@ -1,11 +1,14 @@
 //! A run from its system file to its summary: what `run` and `simulate` share.
 
 mod ending;
+mod judging;
 mod options;
 mod reporting;
 mod stepping;
 
 pub(crate) use options::SessionOptions;
+
+use judging::Judged;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,11 +18,10 @@ use gyrator::learning::FeedForward;
 use gyrator::profile::ProfiledUnits;
 use gyrator::real_time::Timing;
 use gyrator::record::Selection;
-use gyrator::run::divergence_advice;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
-use gyrator::{Recorder, Report, Run, RunError, RunOptions, StopReason, System, Value};
-use gyrator_assess::{Checks, Judging, at_other_step};
+use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
+use gyrator_assess::{Checks, Judging, Kept};
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_replay::RecordCalls;
@@ -27,9 +29,8 @@ use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};
-use crate::companions::Companion;
 use crate::drawing::Drawing;
-use crate::error_bars::{Assessed, Assessment};
+use crate::error_bars::Assessment;
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::fmu_log;
@@ -50,6 +51,7 @@ use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
 use crate::summary_file;
 use crate::table_options::InputOptions;
+use crate::verification::VerificationOptions;
 
 /// The rule of a warning about the duration of the run.
 const MANY_STEPS: &str = "many-steps";
@@ -76,6 +78,8 @@ pub(crate) struct Session<'a> {
     pub(crate) checks_senses: bool,
     /// Checks, and the options that ask for them.
     pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
+    /// Whether a suspicion is verified; `None` of a run without a coupling.
+    pub(crate) verification: Option<&'a VerificationOptions>,
     /// Saved states.
     pub(crate) states: Option<&'a StateOptions>,
     /// When loading began.
@@ -85,7 +89,7 @@ pub(crate) struct Session<'a> {
 /// The facts of a run that has ended.
 struct EndedRun<'a> {
     report: &'a Report,
-    assessed: Option<&'a Assessed>,
+    judged: &'a Judged,
     provenance: Option<Provenance>,
 }
 
@@ -95,6 +99,8 @@ struct Running {
     recorder: Option<Recorder>,
     /// Records the signals whose errors are estimated.
     assessing: Option<Recorder>,
+    /// Keeps what a second run is compared with.
+    kept: Option<Kept>,
     /// Draws a picture.
     drawing: Option<Drawing>,
     /// Judges the checks.
@@ -161,6 +167,7 @@ impl<'a> Session<'a> {
             accepts_divergence: false,
             checks_senses: true,
             checks: None,
+            verification: None,
             states: None,
             begin,
         }
@@ -216,19 +223,12 @@ impl Session<'_> {
         };
         let hashing = running.hashing.take();
         let provenance = hashing.map(|hashing| hashing.finish(&self.in_force()));
-        let (assessed, outcome) = match assessment {
-            Some(assessment) => self.assess(assessment, &running, outcome, &interrupt),
-            None => (None, outcome),
-        };
-        if let Some(assessed) = &assessed {
-            let assessment = &assessed.assessment;
-            assessment.amend(&mut report, divergence_advice(&running.run));
-            report.notes.push(assessment.note.clone());
-        }
+        let (judged, outcome) =
+            self.judge(assessment, &mut running, &mut report, outcome, &interrupt);
         let exit = interrupt.while_reporting(|| {
             let end = EndedRun {
                 report: &report,
-                assessed: assessed.as_ref(),
+                judged: &judged,
                 provenance,
             };
             let concluded = self.conclude(&running, end, outcome);
@@ -253,57 +253,6 @@ impl Session<'_> {
             Some(file) if !self.prints_results() => Ok(file.finish().map(|()| exit)?),
             _ => Ok(exit),
         }
-    }
-
-    /// Runs the system, at its own macro-step, as a companion of another run, and leaves its rows to that.
-    pub(crate) fn accompany(
-        mut self,
-        companion: Companion,
-        worker: &Worker,
-    ) -> Result<Exit, Failure> {
-        self.system = at_other_step(&self.system, companion.factor);
-        self.options.execution.isolate(&mut self.system)?;
-        let interrupt = Interrupt::listen();
-        let mut running = self.start(&interrupt)?;
-        let mut selection = self.selection();
-        selection.interval = companion.interval;
-        selection.reals_only = true;
-        let file = Companion::results(worker)?;
-        running.recorder = Some(recorder(selection, &running.run, file)?);
-        self.observe_and_step(&mut running, &interrupt)?;
-        let exit = match running.run.report().stop_reason {
-            StopReason::Interrupted => Exit::Interrupted,
-            _ => Exit::Success,
-        };
-        worker.results_complete(exit.code());
-        Ok(exit)
-    }
-
-    /// Estimates the errors of a run that has come to an end, for the result file, too, which waits for them.
-    fn assess(
-        &self,
-        assessment: Assessment,
-        running: &Running,
-        outcome: Result<(), RunError>,
-        interrupt: &Interrupt,
-    ) -> (Option<Assessed>, Result<(), RunError>) {
-        let is_interrupted = running.run.report().stop_reason == StopReason::Interrupted;
-        if outcome.is_err() || is_interrupted {
-            return (None, outcome);
-        }
-        let mut assessed = assessment.finish(&interrupt.requested());
-        let file = running.file.as_ref();
-        let completed = file.map(|file| assessed.add_columns(file)).transpose();
-        if let Some(drawing) = &running.drawing {
-            drawing.add(&assessed);
-        }
-        let outcome = completed.map_err(not_recorded).map(|is_added| {
-            if is_added == Some(false) {
-                let remark = "; the output takes no columns of errors, as a file would";
-                assessed.assessment.note.push_str(remark);
-            }
-        });
-        (Some(assessed), outcome)
     }
 
     /// The system with the choices that follow from learned feed-forward.
@@ -407,6 +356,7 @@ impl Session<'_> {
             renamed: recorder.as_ref().and_then(named_in_full),
             recorder,
             assessing: None,
+            kept: None,
             drawing: None,
             judging,
             saving,

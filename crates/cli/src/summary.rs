@@ -13,7 +13,7 @@ use gyrator::profile::{OperationTime, ProfileReport};
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
     ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
-    CorrectionVerdict, Counters, Decision, InterfaceModelReport,
+    CorrectionVerdict, Counters, Decision, Divergence, InterfaceModelReport,
 };
 use gyrator::{Report, StopReason, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
@@ -90,6 +90,12 @@ pub(crate) struct Summary<'a> {
     stop_detail: Option<Cow<'a, str>>,
     /// How far the coupling changes the result.
     verdict: Option<Verdict>,
+    /// Whether it diverges by its coupling.
+    divergence: Option<Divergence>,
+    /// Macro-steps of the second run that has verified a suspicion.
+    pub(crate) verification_steps: u64,
+    /// Why a suspicion is open, and what tells.
+    pub(crate) suspicion: Option<&'a str>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,
     /// Advice where it diverges.
@@ -193,6 +199,7 @@ impl<'a> Summary<'a> {
                 _ => None,
             },
             verdict: Some(report.verdict),
+            divergence: Some(report.divergence),
             coupling_error_estimate: report.coupling_error_estimate,
             advice: report.advice.as_deref(),
             start_time: Some(experiment.start()),
@@ -438,7 +445,7 @@ impl<'a> Summary<'a> {
                 corrected.unwrap_or_default(),
                 bond.correction.replace("off", ""),
                 correction.to_owned(),
-                bond.verdict.word().to_owned(),
+                bond.verdict.to_string(),
             ]);
         }
         table.render()
@@ -446,6 +453,9 @@ impl<'a> Summary<'a> {
 
     /// A verdict with its meaning, for people.
     fn meaning(&self, verdict: Verdict) -> String {
+        if let Some(suspicion) = self.suspicion {
+            return format!("{verdict} (signals of a loop have grown; {suspicion})");
+        }
         let meaning = match verdict {
             Verdict::Small => "below 1 %",
             Verdict::Visible => "1 to 10 %",
@@ -454,9 +464,10 @@ impl<'a> Summary<'a> {
             Verdict::Dominating => "above 10 %",
             Verdict::Diverging => "it grows without end",
         };
-        let source = match self.is_by_bars {
-            true => "by the error bars",
-            false => "as far as one run shows",
+        let source = match (self.is_by_bars, self.verification_steps) {
+            (true, _) => "by the error bars",
+            (false, 0) => "as far as one run shows",
+            (false, _) => "as a second run shows",
         };
         format!("{verdict} ({meaning}, {source})")
     }

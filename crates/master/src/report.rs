@@ -9,7 +9,7 @@ use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Schedule};
 pub use crate::ledger::{BondEnergy, Ledger};
-pub use crate::verdict::Verdict;
+pub use crate::verdict::{Divergence, Verdict};
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -131,6 +131,10 @@ pub struct BondReport {
     pub net_energy_error: Option<f64>,
     /// How far the coupling at this bond changes the result.
     pub verdict: Verdict,
+    /// As [`Report::divergence`], for the signals of this bond.
+    pub divergence: Divergence,
+    /// As [`Report::estimated_verdict`].
+    pub estimated_verdict: Verdict,
     /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` where it is not
     /// known.
     pub coupling_error_estimate: Option<f64>,
@@ -228,10 +232,14 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// How far the coupling changes the result.
     pub verdict: Verdict,
+    /// Whether the run diverges by its coupling. One run alone says `None` or `Suspected`.
+    pub divergence: Divergence,
+    /// The verdict by [`coupling_error_estimate`](Self::coupling_error_estimate), whatever grows: the verdict, if the run does not diverge.
+    pub estimated_verdict: Verdict,
     /// The greatest error of a signal by the coupling, relative to its range, as root of the mean square; estimated
     /// from this run alone, and within a factor 3 in four of five systems. `None` where it is not known.
     pub coupling_error_estimate: Option<f64>,
-    /// Advice where the coupling diverges.
+    /// What to do about a coupling that diverges; whoever verifies it writes it here.
     pub advice: Option<String>,
     /// The energy that the coupling has made at all power bonds together, integrated, where it had the greatest magnitude, J.
     pub peak_residual_energy_integrated: f64,
@@ -255,4 +263,28 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
+}
+
+impl Divergence {
+    /// The verdict on a run or a bond with this divergence, whose error is estimated to be `estimated`.
+    pub(crate) const fn verdict(self, estimated: Verdict) -> Verdict {
+        match self {
+            Self::None => estimated,
+            Self::Suspected => Verdict::CannotTell,
+            Self::Verified => Verdict::Diverging,
+        }
+    }
+}
+
+impl Report {
+    /// Takes over what a second run has told of a run that was [suspected](Divergence::Suspected), for its suspected bonds, too.
+    pub fn settle(&mut self, divergence: Divergence) {
+        let bonds = self.bonds.iter_mut();
+        for bond in bonds.filter(|bond| bond.divergence == Divergence::Suspected) {
+            bond.divergence = divergence;
+            bond.verdict = divergence.verdict(bond.estimated_verdict);
+        }
+        self.divergence = divergence;
+        self.verdict = divergence.verdict(self.estimated_verdict);
+    }
 }

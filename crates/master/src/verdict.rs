@@ -13,11 +13,11 @@ pub enum Verdict {
     Small,
     /// Below [`Verdict::VISIBLE`].
     Visible,
-    /// The run holds too little to judge it.
+    /// The run holds too little to judge it, or [may diverge](Divergence::Suspected).
     CannotTell,
     /// The coupling error is a main part of the result.
     Dominating,
-    /// The coupling error grows without end, or a value is not finite.
+    /// The coupling error grows without end: said only if a second run has [verified](Divergence::Verified) it.
     Diverging,
 }
 
@@ -37,14 +37,13 @@ impl Verdict {
     pub const VISIBLE: f64 = 0.1;
 
     /// The verdict on a coupling error relative to the range of its signal; a relative error that is
-    /// not a number cannot be judged, and an infinite one diverges.
+    /// not a number cannot be judged. Never [`Diverging`](Self::Diverging).
     pub fn from_relative_error(error: f64) -> Self {
         match error.abs() {
             error if error.is_nan() => Self::CannotTell,
             error if error < Self::SMALL => Self::Small,
             error if error < Self::VISIBLE => Self::Visible,
-            error if error.is_finite() => Self::Dominating,
-            _ => Self::Diverging,
+            _ => Self::Dominating,
         }
     }
 
@@ -65,9 +64,43 @@ impl Verdict {
     }
 }
 
+/// What people read: [`Verdict::word`], but "unknown" for `cannot-tell`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.word())
+        f.pad(match self {
+            Self::CannotTell => "unknown",
+            _ => self.word(),
+        })
+    }
+}
+
+/// Whether a run diverges by its coupling.
+///
+/// One run can only be suspicious: a system that starts to move late grows, too. What tells is a second run at half of every
+/// communication step.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Divergence {
+    /// Nothing grows, or a second run has shown that the coupling is not the reason.
+    #[default]
+    None,
+    /// The range of a signal in a loop has at least doubled after the first third of the run, or a value of one is not finite; and
+    /// no second run has told why.
+    Suspected,
+    /// A second run has shown that the coupling makes the signals grow.
+    Verified,
+}
+
+impl Divergence {
+    /// One word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Suspected => "suspected",
+            Self::Verified => "verified",
+        }
     }
 }
 
@@ -84,7 +117,7 @@ mod tests {
             (0.0999, Verdict::Visible),
             (0.1, Verdict::Dominating),
             (1e300, Verdict::Dominating),
-            (f64::INFINITY, Verdict::Diverging),
+            (f64::INFINITY, Verdict::Dominating),
             (f64::NAN, Verdict::CannotTell),
         ];
         for (error, verdict) in expected {
@@ -96,8 +129,10 @@ mod tests {
     fn words_are_read_back_and_the_worst_part_counts() {
         for verdict in Verdict::ALL {
             assert_eq!(Verdict::from_word(verdict.word()), Some(verdict));
-            assert_eq!(verdict.to_string(), verdict.word());
+            let is_plain = verdict.to_string() == verdict.word();
+            assert_eq!(is_plain, verdict != Verdict::CannotTell);
         }
+        assert_eq!(Verdict::CannotTell.to_string(), "unknown");
         assert_eq!(Verdict::from_word("good"), None);
         assert!(Verdict::ALL.is_sorted());
     }

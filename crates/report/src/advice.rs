@@ -68,9 +68,9 @@ fn stop(summary: &Value) -> Option<Finding> {
 fn coupling(summary: &Value) -> Option<Finding> {
     let step = best_step(summary);
     let remedy = match text(summary, "verdict") {
-        "diverging" => {
-            "take a smaller macro-step (--step-size), or --exchange compensated; docs/coupling.md says which \
-             combinations hold"
+        "diverging" => "see the advice above",
+        "cannot-tell" if text(summary, "divergence") == "suspected" => {
+            "see above what tells whether it diverges"
         }
         "dominating" | "visible" => match &step {
             Some(_) => "",
@@ -84,7 +84,7 @@ fn coupling(summary: &Value) -> Option<Finding> {
     };
     let text = format!(
         "The verdict on the coupling is {}.",
-        text(summary, "verdict").replace('-', " ")
+        text(summary, "verdict").replace("cannot-tell", "unknown")
     );
     Some(match step {
         Some(step) if remedy.is_empty() => finding(

@@ -1,7 +1,7 @@
 //! Error bars of the runs of a study: companions of a run, made after it, and the columns of the signals.
 
 use gyrator::{Run, View};
-use gyrator_assess::{Assessment, ErrorBar, assess};
+use gyrator_assess::{Assessment, ErrorBar, NoRows, assess};
 use gyrator_record::{ColumnType, MemorySink, RowSink as _, Table};
 use gyrator_system::SystemFile;
 
@@ -76,7 +76,7 @@ pub(crate) fn error_bars(
     system: &SystemFile,
     run: Rows,
     variables: &[String],
-    companion: impl FnMut(f64) -> Result<Table, String>,
+    companion: impl FnMut(f64) -> Result<Table, NoRows>,
 ) -> Assessment {
     let experiment = &system.experiment;
     let control = experiment.step_control.as_ref();

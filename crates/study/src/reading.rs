@@ -55,6 +55,7 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
     let mut is_set = |key| root.boolean(key, reader).is_some_and(|set| set.value);
     let wall_time = is_set("wall_time");
     let accepts_divergence = is_set("accept_divergence");
+    let verification = is_set("verification");
     root.finish(reader);
     let system = system?;
     Some(StudyFile {
@@ -69,6 +70,7 @@ fn read_study(mut root: Section<'_>, reader: &mut Reader) -> Option<StudyFile> {
         reference,
         metrics,
         error_bars,
+        verification,
         bonds,
         wall_time,
         accepts_divergence,

@@ -293,6 +293,7 @@ pub fn run(
             system: &study.system,
             metrics: &study.file.metrics,
             error_bars: &study.file.error_bars,
+            verification: study.file.verification,
             bonds: &study.bonds,
             interrupt: Arc::clone(&options.interrupt),
             pending_timeout: options.pending_timeout,

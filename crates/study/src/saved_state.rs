@@ -10,12 +10,16 @@ use crate::study_file::StudyFile;
 /// Reads the state; errors begin with its path.
 pub(crate) fn read(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileError> {
     let place = path.display();
-    if !study.error_bars.is_empty() {
+    let others = [
+        ("error_bars", !study.error_bars.is_empty()),
+        ("verification", study.verification),
+    ];
+    if let Some((key, _)) = others.into_iter().find(|(_, is_wanted)| *is_wanted) {
         return Err(StateFileError::new(
             format!(
-                "{place}: `error_bars` needs runs at other macro-steps, and none goes on from a state there"
+                "{place}: `{key}` needs runs at other macro-steps, and none goes on from a state there"
             ),
-            "leave out `error_bars`, or `resume`",
+            format!("leave out `{key}`, or `resume`"),
         ));
     }
     let bytes = std::fs::read(path).map_err(|error| {

@@ -36,6 +36,8 @@ pub struct StudyFile {
     pub metrics: Vec<Metric>,
     /// Variables whose errors are estimated by companion runs.
     pub error_bars: Vec<String>,
+    /// Whether a second run verifies each run that is suspected to diverge.
+    pub verification: bool,
     /// Bonds whose energies are measured; `None` means those of the system file.
     pub bonds: Option<Vec<String>>,
     /// Whether the table has a column of the computer's time. Tables with one differ in each run.

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gyrator::error::{Cause, LoadError, LoadErrorKind, StateFileError};
+use gyrator::report::Divergence;
 use gyrator::run::divergence_advice;
 use gyrator::system::{FmuCache, StateFile};
 use gyrator::unit::UnitMaker;
 use gyrator::{Report, Run, RunError, RunOptions, StartError, StopReason, Verdict, View};
-use gyrator_assess::{ErrorBar, at_other_step};
+use gyrator_assess::{Comparing, ErrorBar, Keeper, NoRows, at_other_step};
 use gyrator_record::Table;
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Source, SystemFile};
@@ -23,6 +24,9 @@ use crate::reference::{Recorder, ReferenceTrajectory};
 use crate::surroundings::{Inside, Surroundings};
 use crate::tally::{HOST_LOST, INVALID, NOT_LOADED, is_success};
 
+/// The steps of a second run over those of the one that it verifies.
+const HALF: f64 = 0.5;
+
 /// Shared inputs of every run.
 pub(crate) struct Bench<'a> {
     /// The system file.
@@ -30,6 +34,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) metrics: &'a [Metric],
     /// Variables whose errors are estimated.
     pub(crate) error_bars: &'a [String],
+    /// Whether suspicions are verified by second runs.
+    pub(crate) verification: bool,
     /// Bonds whose energies are measured.
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
@@ -82,6 +88,7 @@ pub(crate) enum Role<'a> {
 struct NotStarted {
     stop_reason: &'static str,
     message: String,
+    is_not_finite: bool,
 }
 
 impl NotStarted {
@@ -89,6 +96,7 @@ impl NotStarted {
         Self {
             stop_reason,
             message,
+            is_not_finite: false,
         }
     }
 }
@@ -98,6 +106,7 @@ impl From<NotStarted> for TrialOutcome {
         NotStarted {
             stop_reason,
             message,
+            ..
         }: NotStarted,
     ) -> Self {
         Self {
@@ -153,6 +162,10 @@ impl Bench<'_> {
                 (None, Some(recorder.map_err(invalid)?))
             }
         };
+        let kept = match self.verification && self.error_bars.is_empty() {
+            true => Keeper::observe(run).map_err(|error| failed(&error))?,
+            false => None,
+        };
         let mut cursor = reference.map(ReferenceTrajectory::cursor);
         let mut take = |view: &View<'_>| {
             if let Some(recorder) = &mut recorder {
@@ -180,7 +193,13 @@ impl Bench<'_> {
         drop(started);
         let mut end = end.unwrap_or(report.stop_reason.word());
         let mut bars = Vec::new();
-        if is_success(end) && !self.error_bars.is_empty() {
+        if let Some(kept) = kept.filter(|_| is_success(end))
+            && report.divergence == Divergence::Suspected
+        {
+            let comparing = Comparing::with(kept.take(), HALF);
+            self.second_run(trial, &file, &comparing, cache)?;
+            comparing.verification().settle(&mut report, advice);
+        } else if is_success(end) && !self.error_bars.is_empty() {
             let mut lost = None;
             let companion = |factor| {
                 let rows = self.companion(trial, &file, factor, cache);
@@ -188,7 +207,10 @@ impl Bench<'_> {
                     if failed.stop_reason == HOST_LOST {
                         lost = Some(failed.message.clone());
                     }
-                    failed.message
+                    NoRows {
+                        reason: failed.message,
+                        is_not_finite: failed.is_not_finite,
+                    }
                 })
             };
             let assessment = error_bars(&file, rows, self.error_bars, companion);
@@ -230,6 +252,28 @@ impl Bench<'_> {
             rows.record(&run.view());
         }
         Ok(rows.into_table())
+    }
+
+    /// Makes the run at half of every step that verifies a suspicion; one that fails tells nothing.
+    fn second_run(
+        &self,
+        trial: Trial,
+        system: &SystemFile,
+        comparing: &Comparing,
+        cache: &FmuCache,
+    ) -> Result<(), NotStarted> {
+        let mut started = match self.start(trial, at_other_step(system, HALF), cache) {
+            Err(failed) if failed.stop_reason != HOST_LOST => return Ok(()),
+            started => started?,
+        };
+        let run = started
+            .run
+            .observe(comparing.clone())
+            .and_then(|()| started.run.run().map(drop));
+        if let Err(error) = run {
+            renew_after_fatal(&error, cache);
+        }
+        Ok(())
     }
 
     /// The system with these settings.
@@ -340,7 +384,10 @@ fn not_started(error: StartError) -> NotStarted {
 fn failed(error: &RunError) -> NotStarted {
     let failed = || StopReason::Failed(String::new()).word();
     let word = unusual_end(error).unwrap_or_else(failed);
-    NotStarted::new(word, error.to_string())
+    NotStarted {
+        is_not_finite: cause(error) == Some(Cause::NotFinite),
+        ..NotStarted::new(word, error.to_string())
+    }
 }
 
 /// The stop reason of an error that is no failure of the run.

@@ -1,6 +1,6 @@
 //! The end of a run, as far as checks look at it.
 
-use gyrator::report::BondReport;
+use gyrator::report::{BondReport, Divergence};
 use gyrator::{Report, StopReason, Verdict};
 use serde::Deserialize;
 
@@ -18,6 +18,8 @@ pub struct RunEnd {
     pub stop_time: Option<f64>,
     /// How far the coupling changes the result.
     pub verdict: Option<Verdict>,
+    /// Whether it diverges by its coupling; null, too, in a summary of a run that crashed.
+    pub divergence: Option<Divergence>,
     /// The energy that the coupling made at all power bonds together, integrated, where it had the greatest magnitude, J.
     pub peak_residual_energy_integrated: Option<f64>,
     /// Time of it, s.
@@ -41,6 +43,9 @@ pub struct BondEnd {
     pub peak_residual_energy_integrated_time: Option<f64>,
     /// How far the coupling at this bond changes the result.
     pub verdict: Option<Verdict>,
+    /// As that of the run.
+    #[serde(default)]
+    pub divergence: Option<Divergence>,
 }
 
 impl From<&Report> for RunEnd {
@@ -53,6 +58,7 @@ impl From<&Report> for RunEnd {
             },
             stop_time: Some(report.stop_time),
             verdict: Some(report.verdict),
+            divergence: Some(report.divergence),
             peak_residual_energy_integrated: Some(report.peak_residual_energy_integrated),
             peak_residual_energy_integrated_time: Some(report.peak_residual_energy_integrated_time),
             bonds: report.bonds.iter().map(BondEnd::from).collect(),
@@ -71,6 +77,7 @@ impl From<&BondReport> for BondEnd {
                 bond.energy.peak_residual_energy_integrated_time,
             ),
             verdict: Some(bond.verdict),
+            divergence: Some(bond.divergence),
         }
     }
 }

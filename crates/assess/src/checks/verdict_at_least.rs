@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gyrator::Verdict;
+use gyrator::report::Divergence;
 use gyrator_system::{Problem, closest};
 
 use super::{Check, End, Judge, Kind, Quantity, Requirement, Violation};
@@ -34,7 +35,7 @@ struct AtLeast(Verdict);
 
 impl Requirement for AtLeast {
     fn text(&self) -> String {
-        format!("has a coupling error that is {} at most", self.0)
+        format!("has a coupling error that is {} at most", self.0.word())
     }
 
     fn judge(&self) -> Box<dyn Judge> {
@@ -45,15 +46,21 @@ impl Requirement for AtLeast {
 impl Judge for AtLeast {
     fn violation(&self, end: &End<'_>) -> Option<Violation> {
         let run = end.run;
-        let verdict = match end.bond {
-            Some(bond) => run.bonds.get(bond).and_then(|bond| bond.verdict),
-            None => run.verdict,
+        let (verdict, divergence) = match end.bond {
+            Some(bond) => run
+                .bonds
+                .get(bond)
+                .map_or((None, None), |bond| (bond.verdict, bond.divergence)),
+            None => (run.verdict, run.divergence),
         };
+        let is_suspected = divergence == Some(Divergence::Suspected);
         let is_enough = verdict.is_some_and(|verdict| verdict <= self.0);
+        let is_enough = is_enough && (!is_suspected || self.0 == Verdict::Diverging);
         (!is_enough).then(|| Violation {
             text: match verdict {
+                _ if is_suspected => "may diverge, which no second run has told".to_owned(),
                 Some(Verdict::CannotTell) | None => {
-                    "has a coupling error of which the run holds too little: cannot-tell".to_owned()
+                    "has a coupling error of which the run holds too little: unknown".to_owned()
                 }
                 Some(verdict) => format!("has a coupling error that is {verdict}"),
             },

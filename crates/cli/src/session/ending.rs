@@ -45,14 +45,17 @@ impl Session<'_> {
         summary.real_time = running.timing.as_ref().and_then(Timing::report);
         summary.graph = self.diagram(report);
         summary.provenance = end.provenance;
-        if let Some(assessed) = end.assessed {
+        summary.verification_steps = end.judged.verified.steps;
+        summary.suspicion = end.judged.verified.open.as_deref();
+        let assessed = end.judged.assessed.as_ref();
+        if let Some(assessed) = assessed {
             summary = summary.with_error_bars(assessed, report);
         }
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }
         outcome = self.end_results(running, &mut summary, outcome);
-        let drawing = self.drawing(running, end.assessed);
+        let drawing = self.drawing(running, assessed);
         if let Some(live) = &running.live {
             live.summarize(&summary, drawing.clone());
         }

@@ -41,6 +41,8 @@ impl Session<'_> {
         if let Some(recorder) = running.assessing.take() {
             run.observe(recorder)?;
         }
+        self.keep_for_verification(running)?;
+        let run = &mut running.run;
         let drawing = running.drawing.as_mut();
         if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
             run.observe(recorder)?;

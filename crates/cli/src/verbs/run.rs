@@ -18,6 +18,7 @@ use crate::session::{Session, SessionOptions};
 use crate::state_options::StateOptions;
 use crate::system_input::{self, SystemOptions};
 use crate::table_options::InputOptions;
+use crate::verification::VerificationOptions;
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -48,6 +49,8 @@ pub(super) struct Options {
     /// restore a state
     #[arg(long, help_heading = "FMUs")]
     no_sense_check: bool,
+    #[command(flatten)]
+    verification: VerificationOptions,
     #[command(flatten)]
     checks: CheckOptions,
     #[command(flatten)]
@@ -119,6 +122,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
         inputs: inputs(options),
         input: Some(&options.inputs),
         feed_forward: feed_forward.transpose()?,
+        verification: Some(&options.verification),
         accepts_divergence: options.accept_divergence,
         checks_senses: !options.no_sense_check,
         ..Session::new(system, &options.session, begin)

@@ -61,3 +61,4 @@ mod tables;
 mod texts;
 mod units_of_measure;
 mod validation;
+mod verification;

@@ -259,7 +259,8 @@ fn a_coupling_that_diverges_ends_with_exit_code_6() {
     };
     let outcome = run(&[]);
     assert_eq!(outcome.code, Some(6), "{}", outcome.stderr);
-    let advice = "error: the coupling of bond coupling diverges: try `exchange = \"auto\"`";
+    let advice = "error: the coupling of bond coupling diverges at the macro-step 0.001 s; at half of every step, too: \
+                  `gyrator doctor`";
     assert!(outcome.stderr.contains(advice), "{}", outcome.stderr);
     let summary = bench.json("summary.json");
     assert_eq!(summary["stop_reason"], "stop-time");

@@ -643,6 +643,7 @@ fn the_audit_of_bonds_is_measured() {
 
 const DIVERGING: &str = r#"
 system = "system.toml"
+verification = true
 
 [[vary]]
 grid = { "experiment.step_size" = [1e-3, 5e-3], "left.k_c" = [10.0, 100.0] }

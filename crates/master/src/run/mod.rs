@@ -122,9 +122,16 @@ pub(crate) fn process_changes(
 /// Number of runs that this process has started, by which handles know theirs.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// Advice for a run whose coupling diverges: the report has it where the run alone shows that.
-pub fn divergence_advice(run: &Run) -> String {
+/// What to do about a run that diverges by its coupling, as a second run has shown: takes whether that does not diverge, at half
+/// of every communication step; `None` if it is not known.
+pub fn divergence_advice(run: &Run) -> impl FnOnce(Option<bool>) -> String + use<> {
     judgement::advice(run)
+}
+
+/// The outputs in a loop whose growth makes a run [suspicious](crate::report::Divergence::Suspected), as places in
+/// [`View::reals`](crate::observer::View::reals).
+pub fn looped_outputs(run: &Run) -> Vec<usize> {
+    judgement::looped_outputs(run)
 }
 
 /// The inputs that nothing feeds, and the start values of a run that have no effect.

@@ -2,8 +2,8 @@
 
 use gyrator_record::is_same_time;
 
+use super::Run;
 use super::judgement::Judgement;
-use super::{Run, divergence_advice};
 use crate::audit::CorrectionVerdict;
 use crate::defect::Defect;
 use crate::dispatch::Dispatch;
@@ -17,7 +17,6 @@ use crate::report::{
 };
 use crate::state::{DoneAction, Member, Phase, StepResponse};
 use crate::unit::{ProcessChange, StepOutcome};
-use crate::verdict::Verdict;
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -54,9 +53,11 @@ pub(super) fn report(run: &Run) -> Report {
             .enumerate()
             .map(component)
             .collect(),
-        verdict: error.verdict,
+        verdict: error.divergence().verdict(error.estimated_verdict),
+        divergence: error.divergence(),
+        estimated_verdict: error.estimated_verdict,
         coupling_error_estimate: error.estimate,
-        advice: (error.verdict == Verdict::Diverging).then(|| divergence_advice(run)),
+        advice: None,
         peak_residual_energy_integrated: peak,
         peak_residual_energy_integrated_time: peak_time,
         bonds: (0..graph.bonds.len())
@@ -254,7 +255,9 @@ fn bond_report(run: &Run, judgement: &Judgement<'_>, index: usize) -> BondReport
         residual_energy_integrated_error: run.ledger.integration_error(index).unwrap_or_default(),
         stale_energy: audit.known_stale_energy(),
         net_energy_error: audit.net_energy_error(energy.correction_energy),
-        verdict: error.verdict,
+        verdict: error.divergence().verdict(error.estimated_verdict),
+        divergence: error.divergence(),
+        estimated_verdict: error.estimated_verdict,
         coupling_error_estimate: error.estimate,
         correction_verdict: corrector
             .filter(|corrector| corrector.facts.removes_stale_energy)

@@ -74,6 +74,9 @@ pub(super) fn verdict(summary: &Value) -> String {
         "visible" => "the coupling changes a signal by 1 to 10 % of its range",
         "dominating" => "the coupling changes a signal by more than 10 % of its range",
         "diverging" => "the error of the coupling grows without end",
+        "cannot-tell" if text(summary, "divergence") == "suspected" => {
+            "it may grow by the coupling"
+        }
         "cannot-tell" if by_bars => "the runs at other macro-steps do not show it",
         "cannot-tell" => "the run holds too little to judge it",
         _ => "",
@@ -84,6 +87,12 @@ pub(super) fn verdict(summary: &Value) -> String {
         escape(meaning)
     );
     html.push_str(&source(summary, by_bars));
+    let suspicion = text(summary, "suspicion");
+    if !suspicion.is_empty() {
+        html.push_str(&paragraph(&format!(
+            "Signals of a loop have grown; {suspicion}."
+        )));
+    }
     let advice = text(summary, "advice");
     if !advice.is_empty() {
         html.push_str(&paragraph(advice));
@@ -93,21 +102,21 @@ pub(super) fn verdict(summary: &Value) -> String {
 
 fn source(summary: &Value, by_bars: bool) -> String {
     let estimate = written(&summary["coupling_error_estimate"]);
-    let estimate = match estimate.as_str() {
+    let steps = number(summary, "verification_steps").unwrap_or(0.0);
+    paragraph(&match estimate.as_str() {
+        _ if by_bars => "By the error bars below, from runs at other macro-steps.".to_owned(),
+        "" if steps > 0.0 => {
+            format!("By a second run at half of every step, {steps} macro-steps.")
+        }
         "" => "The run alone gives no estimate of the greatest relative error.".to_owned(),
-        number => format!(
-            "The run alone estimates the greatest relative error of a signal as {number}, within a factor 3 in four \
-             of five systems."
+        number if steps > 0.0 => format!(
+            "By a second run at half of every step, {steps} macro-steps: the greatest relative error of a signal is {number}."
         ),
-    };
-    match by_bars {
-        true => paragraph(&format!(
-            "By the error bars below, from runs at other macro-steps. {estimate}"
-        )),
-        false => paragraph(&format!(
-            "{estimate} --error-bars measures it with two more runs, at half and twice the macro-step."
-        )),
-    }
+        number => format!(
+            "The run alone estimates the greatest relative error of a signal as {number}, within a factor 3 in three to four \
+             of five systems. --error-bars measures it with two more runs, at half and twice the macro-step."
+        ),
+    })
 }
 
 /// The estimated errors of the signals.
