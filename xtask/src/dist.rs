@@ -53,7 +53,7 @@ pub fn run(root: &Path, target: &Path) -> Result<PathBuf, String> {
     let licences = licences::write(&dist)?;
     let tree = tree::lay(&dist, &built, &licences)?;
     contents::check(&dist, &tree)?;
-    let floor = glibc::needed_by(&tree)?;
+    let floor = glibc::needed_by(&[&tree, &built.fmu_libraries])?;
     let made = [
         tarball::pack(&dist, &tree, &floor)?,
         deb::pack(&dist, &tree, &floor)?,

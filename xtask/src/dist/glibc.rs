@@ -5,14 +5,16 @@ use std::process::Command;
 
 use super::{GLIBC, contents, text};
 
-/// The newest version of glibc that a library or program below a folder needs, those within FMUs too.
-pub(super) fn needed_by(tree: &Path) -> Result<String, String> {
+/// The newest version of glibc that a library or program below some folders needs.
+pub(super) fn needed_by(folders: &[&Path]) -> Result<String, String> {
     let mut binaries: Vec<PathBuf> = Vec::new();
-    contents::visit(tree, &mut |file, bytes| {
-        if bytes.starts_with(b"\x7fELF") {
-            binaries.push(file.to_owned());
-        }
-    })?;
+    for folder in folders {
+        contents::visit(folder, &mut |file, bytes| {
+            if bytes.starts_with(b"\x7fELF") {
+                binaries.push(file.to_owned());
+            }
+        })?;
+    }
     let mut newest = Version(Vec::new());
     for binary in &binaries {
         let listed = text(

@@ -9,6 +9,8 @@ pub(super) struct Built {
     release: PathBuf,
     /// With the FMUs of the examples.
     pub(super) fmus: PathBuf,
+    /// With the libraries in these FMUs.
+    pub(super) fmu_libraries: PathBuf,
 }
 
 /// Builds the programs as `cargo build --release` does, and the FMUs.
@@ -24,6 +26,7 @@ pub(super) fn build(dist: &Dist) -> Result<Built, String> {
     Ok(Built {
         release: dist.build().join("release"),
         fmus: dist.build().join("fmus"),
+        fmu_libraries: dist.build().join("fmu/examples"),
     })
 }
 

@@ -46,7 +46,9 @@ pub(super) fn lay(dist: &Dist, built: &Built, licences: &Path) -> Result<PathBuf
 /// The shared library. Who links gyrator statically builds it with the compiler of the program: `crates/capi/install`.
 fn library_for_c(dist: &Dist, tree: &Path) -> Result<(), String> {
     let script = dist.root.join("crates/capi/install");
-    run_to_end(dist.command(script).arg(tree))?;
+    // With `workspace-hack`, of the crates that the program is made of.
+    let options = ["--release", "--package", "workspace-hack"];
+    run_to_end(dist.command(script).arg(tree).args(options))?;
     let archive = tree.join("lib/libgyrator_c.a");
     fs::remove_file(&archive).map_err(|error| at(&archive, &error))
 }
