@@ -54,12 +54,12 @@ pub fn run(root: &Path, target: &Path) -> Result<PathBuf, String> {
     let tree = tree::lay(&dist, &built, &licences)?;
     contents::check(&dist, &tree)?;
     let floor = glibc::needed_by(&[&tree, &built.fmu_libraries])?;
-    let made = [
+    let mut made = vec![
         tarball::pack(&dist, &tree, &floor)?,
         deb::pack(&dist, &tree, &floor)?,
         wheel::build(&dist, &licences)?,
-        sbom::write(&dist)?,
     ];
+    made.extend(sbom::write(&dist)?);
     notes::write(&dist, &floor, &made)?;
     checksums::write(&dist)?;
     Ok(dist.files)

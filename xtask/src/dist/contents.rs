@@ -12,11 +12,12 @@ pub(super) fn check(dist: &Dist, tree: &Path) -> Result<(), String> {
         Some(dist.work.clone()),
         cargo_home(),
     ];
-    let folders: Vec<String> = folders
-        .into_iter()
-        .flatten()
-        .map(|folder| folder.display().to_string())
-        .collect();
+    let folders = folders.into_iter().flatten();
+    let folders: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+    name_none(tree, &folders)
+}
+
+fn name_none(tree: &Path, folders: &[String]) -> Result<(), String> {
     let mut faults = Vec::new();
     visit(tree, &mut |file, bytes| {
         let named = folders

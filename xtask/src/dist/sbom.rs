@@ -1,12 +1,15 @@
-//! The list of all crates that the programs are made of, as CycloneDX.
+//! The lists of all crates that the programs and the extension module for Python are made of, as CycloneDX.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Dist, empty_folder, read, run_to_end};
 
-/// Writes the list.
-pub(super) fn write(dist: &Dist) -> Result<PathBuf, String> {
+/// The folders of the packages, and what their lists are called.
+const LISTS: [(&str, &str); 2] = [("crates/cli", "gyrator"), ("python", "gyrator-python")];
+
+/// Writes the lists.
+pub(super) fn write(dist: &Dist) -> Result<Vec<PathBuf>, String> {
     // `cargo-cyclonedx` writes a file beside each manifest: not into the work tree.
     let clone = dist.work.join("clone");
     empty_folder(&clone)?;
@@ -34,11 +37,12 @@ pub(super) fn write(dist: &Dist) -> Result<PathBuf, String> {
         "bom",
     ]);
     run_to_end(cyclonedx.args(["--manifest-path", "crates/cli/Cargo.toml"]))?;
-    let list = read(&clone.join("crates/cli/bom.json"))?;
-    let list = list.replace(&clone.display().to_string(), "/gyrator");
-    let file = dist
-        .files
-        .join(format!("gyrator-{}.cdx.json", dist.version));
-    super::write(&file, &list)?;
-    Ok(file)
+    let place = clone.display().to_string();
+    let write_list = |(folder, name): (&str, &str)| {
+        let list = read(&clone.join(folder).join("bom.json"))?;
+        let file = dist.files.join(format!("{name}-{}.cdx.json", dist.version));
+        super::write(&file, &list.replace(&place, "/gyrator"))?;
+        Ok(file)
+    };
+    LISTS.into_iter().map(write_list).collect()
 }

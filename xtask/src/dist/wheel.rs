@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Dist, GLIBC, at, run_to_end, text};
+use super::{Dist, GLIBC, at, contents, empty_folder, run_to_end, text};
 
 /// What a wheel may have, as `.ci/release` checks.
 const LARGEST: u64 = 12_000_000;
@@ -37,6 +37,12 @@ pub(super) fn build(dist: &Dist, licences: &Path) -> Result<PathBuf, String> {
             wheel.display()
         ));
     }
+    let unpacked = dist.work.join("wheel");
+    empty_folder(&unpacked)?;
+    let mut unpack = dist.command(dist.tools.python());
+    unpack.args(["-m", "zipfile", "--extract"]).arg(&wheel);
+    run_to_end(unpack.arg(&unpacked))?;
+    contents::check(dist, &unpacked)?;
     // Maturin looks at the extension module alone, auditwheel at the program as well.
     let verdict = text(
         dist.command(dist.tools.python())
