@@ -1,11 +1,12 @@
 """Builds the program that the wheel carries, and then the wheel, with maturin.
 
 Maturin packs the libraries of a crate or its programs, not both. The program is that of ``cargo build --release`` without components on other machines,
-and the wheel's copy has zeros in the place of the library of packed FMUs, which lies in it as bytes: a wheel has 12 MB at most. A program that was built
+and the library of packed FMUs, which it has as bytes, lies beside it as xz, for ``gyrator._program``: a wheel has 12 MB at most. A program that was built
 before stays where it is.
 """
 
 import json
+import lzma
 import os
 import shutil
 import subprocess
@@ -30,9 +31,12 @@ PACKAGES = ["--package", "gyrator-cli", "--package", "workspace-hack"]
 # The link is optimised as this package is: a step takes a quarter more instructions than in the program of a release build, which is larger.
 LEVEL = ["--config", "profile.release.package.gyrator-cli.opt-level=2", "--config", 'profile.release.package.gyrator-cli.strip="symbols"']
 
+# A quarter smaller than what a wheel can do.
+XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+
 
 def build_program():
-    """Builds `gyrator` and puts it where the package looks for it, without its library of packed FMUs."""
+    """Builds `gyrator` and puts it where the package looks for it, with its library of packed FMUs, and the licences that `cargo xtask dist` names."""
     cargo = os.environ.get("CARGO", "cargo")
     ask = [cargo, "metadata", "--format-version", "1", "--no-deps", "--locked"]
     found = subprocess.run(ask, cwd=HERE, check=True, stdout=subprocess.PIPE)
@@ -47,9 +51,14 @@ def build_program():
     if not library or program.count(library) != 1:
         raise RuntimeError(f"the library of packed FMUs in {release / 'deps'} is not that of {release / 'gyrator'}: build the program again")
     folder = HERE / "gyrator" / "bin"
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     (folder / "gyrator").write_bytes(program.replace(library, bytes(len(library))))
     shutil.copymode(release / "gyrator", folder / "gyrator")
+    (folder / "packed-fmu-library.so.xz").write_bytes(lzma.compress(library, filters=XZ))
+    licences = os.environ.get("GYRATOR_LICENCES")
+    if licences:
+        shutil.copyfile(licences, folder / "LICENCES.txt")
     if earlier.exists():
         earlier.replace(release / "gyrator")
 

@@ -282,10 +282,16 @@ def test_the_program_is_a_command(oscillator: Path) -> None:
     assert shown.stdout.startswith("gyrator ")
 
 
-def test_the_program_packs_with_a_library_of_a_build(oscillator: Path, tmp_path: Path) -> None:
+def test_the_program_packs(oscillator: Path, tmp_path: Path) -> None:
     program, packed = Path(sys.executable).parent / "gyrator", tmp_path / "Oscillator.fmu"
-    command = [program, "pack", oscillator, "-o", packed]
-    refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 4
-    assert "without the library of packed FMUs" in refused.stderr
-    assert "--library" in refused.stderr
+    subprocess.run([program, "pack", oscillator, "-o", packed], check=True)
+    alone = gyrator.simulate(packed, stop_time=0.1, step_size=1e-3)
+    assert len(alone.time) == 101
+
+
+def test_mistakes_of_pack_have_the_exit_code_of_the_program(tmp_path: Path) -> None:
+    program = Path(sys.executable).parent / "gyrator"
+    missing = subprocess.run([program, "pack", tmp_path / "no.toml", "-o", tmp_path / "no.fmu"], capture_output=True, text=True)
+    assert missing.returncode == 3, missing.stderr
+    named = subprocess.run([program, "pack", tmp_path / "no.toml", "-o", tmp_path / "no.fmu", "--library=no.so"], capture_output=True, text=True)
+    assert named.returncode in (3, 4), named.stderr

@@ -3,6 +3,7 @@
 
 pub mod bench;
 pub mod demo;
+pub mod dist;
 pub mod fmus;
 mod programs;
 pub mod tidy;

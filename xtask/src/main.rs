@@ -1,6 +1,7 @@
 //! `cargo xtask VERB`
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -19,23 +20,28 @@ enum Verb {
     Bench(xtask::bench::Options),
     /// Couple two FMUs three ways and show what happens to their energy
     Demo,
+    /// Make the files that people install, of the commit that is checked out: target/dist/files
+    Dist,
     /// Build all FMUs into target/fmus
     Fmus,
     /// Check the rules that neither rustc nor clippy checks
     Tidy,
 }
 
+fn show(folder: &Path) {
+    println!("{}", folder.display());
+}
+
 fn main() -> ExitCode {
     let outcome = match Cli::parse().verb {
         Verb::Bench(options) => xtask::bench::run(&xtask::root(), &xtask::target(), &options),
         Verb::Demo => xtask::demo::run(&xtask::root(), &xtask::target()),
-        Verb::Fmus => match xtask::fmus::build_all() {
-            Ok(folder) => {
-                println!("{}", folder.display());
-                Ok(())
-            }
-            Err(error) => Err(error.to_string()),
-        },
+        Verb::Dist => {
+            xtask::dist::run(&xtask::root(), &xtask::target()).map(|folder| show(&folder))
+        }
+        Verb::Fmus => xtask::fmus::build_all()
+            .map(|folder| show(&folder))
+            .map_err(|error| error.to_string()),
         Verb::Tidy => match xtask::tidy::run(&xtask::root()) {
             Ok(true) => Ok(()),
             Ok(false) => return ExitCode::FAILURE,

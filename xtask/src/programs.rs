@@ -1,6 +1,5 @@
 //! Builds of the workspace's programs.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,21 +28,21 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
     Ok(program.join("debug/gyrator"))
 }
 
-/// Whether Cargo has set a variable for the package whose program it runs, this one. A build script that looks at such variables, as that of
+/// Takes out what Cargo has set for the package whose program it runs, this one. A build script that looks at such variables, as that of
 /// `ring`, would run again, and all that depends on it be compiled again.
-fn describes_this_package(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+pub(crate) fn forget_this_package(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
 }
 
 fn build(root: &Path, target: &Path, what: &[&str]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    for (name, _) in std::env::vars_os() {
-        if describes_this_package(&name) {
-            command.env_remove(name);
-        }
-    }
+    forget_this_package(&mut command);
     let built = command
         .args(["build", "--locked"])
         .args(what)

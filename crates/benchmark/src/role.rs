@@ -312,12 +312,12 @@ impl OpenedSubstitute {
 }
 
 /// The folder with our FMUs beside an executable: `fmus` next to it, or one folder above, as in
-/// `target/release/gyrator` and `target/fmus`.
+/// `target/release/gyrator` and `target/fmus`, or `share/gyrator/fmus` there, as installed.
 #[must_use]
 pub fn folder_of_fmus(executable: &Path) -> Option<PathBuf> {
     let ancestors = executable.ancestors().skip(1).take(2);
     ancestors
-        .map(|folder| folder.join("fmus"))
+        .flat_map(|folder| ["fmus", "share/gyrator/fmus"].map(|name| folder.join(name)))
         .find(|folder| folder.is_dir())
 }
 
@@ -336,6 +336,22 @@ mod tests {
                 .collect();
             assert_eq!(names, role.names().collect::<Vec<_>>(), "{}", role.model);
         }
+    }
+
+    #[test]
+    fn fmus_are_found_beside_a_build_and_an_installed_program() {
+        let root = std::env::temp_dir().join(format!("gyrator-fmus-{}", std::process::id()));
+        for fmus in ["build/fmus", "usr/share/gyrator/fmus"] {
+            std::fs::create_dir_all(root.join(fmus)).unwrap();
+        }
+        let found = |program: &str| folder_of_fmus(&root.join(program));
+        let built = found("build/release/gyrator-benchmark");
+        let installed = found("usr/bin/gyrator-benchmark");
+        let alone = found("alone/bin/gyrator-benchmark");
+        std::fs::remove_dir_all(&root).unwrap();
+        assert_eq!(built, Some(root.join("build/fmus")));
+        assert_eq!(installed, Some(root.join("usr/share/gyrator/fmus")));
+        assert_eq!(alone, None);
     }
 
     #[test]

@@ -50,6 +50,7 @@ mod system_input;
 mod table_options;
 mod verbs;
 mod verification;
+pub mod version;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -35,10 +35,11 @@ use clap::{Command, CommandFactory as _, Parser, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
+use crate::version;
 
 /// Couples FMUs (FMI 2.0 co-simulation) and accounts for the energy exchanged between them
 #[derive(Debug, Parser)]
-#[command(name = "gyrator", version, max_term_width = 100, after_help = exit::HELP)]
+#[command(name = "gyrator", version, long_version = version::long(), max_term_width = 100, after_help = exit::HELP)]
 #[command(arg_required_else_help = true, infer_long_args = false)]
 pub(crate) struct Cli {
     #[command(subcommand)]

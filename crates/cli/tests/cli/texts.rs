@@ -15,6 +15,21 @@ fn help_of_the_program() {
 }
 
 #[test]
+fn the_version_is_one_line_or_names_commit_and_features() {
+    let version = env!("CARGO_PKG_VERSION");
+    let short = Bench::new().run(["-V"]);
+    assert_eq!(short.stdout, format!("gyrator {version}\n"));
+    let long = Bench::new().run(["--version"]).stdout;
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!(lines[0], format!("gyrator {version}"));
+    assert!(lines[1].starts_with("commit: "), "{long}");
+    assert_eq!(
+        lines[2],
+        "features: benchmark, fit, packed-fmu, parquet, remote"
+    );
+}
+
+#[test]
 fn help_of_run() {
     insta::assert_snapshot!(help(&["run"]));
 }

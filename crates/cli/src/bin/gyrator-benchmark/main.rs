@@ -22,14 +22,14 @@ use gyrator_cli::exit::Exit;
 use gyrator_cli::failure::{Failure, Message};
 use gyrator_cli::numbers::count;
 use gyrator_cli::progress::ProgressMode;
-use gyrator_cli::{program, screen, supervision, usage};
+use gyrator_cli::{program, screen, supervision, usage, version};
 use gyrator_worker::isolated::Isolation;
 use table::{figure, judgement, table};
 
 /// Run systems with known solutions, and judge the results
 #[derive(Debug, Parser)]
 #[command(name = "gyrator-benchmark", bin_name = "gyrator benchmark")]
-#[command(version, max_term_width = 100)]
+#[command(version, long_version = version::long(), max_term_width = 100)]
 struct Options {
     /// The benchmarks to run [default: all, without cases that take minutes]
     #[arg(value_name = "NAME")]
