@@ -50,12 +50,9 @@ impl Session<'_> {
         if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
             run.observe(with_inputs(recorder))?;
         }
-        let stop = self
-            .system
-            .experiment
-            .stop_time
-            .as_ref()
-            .map_or(f64::INFINITY, |stop| stop.value);
+        let stop_time = self.system.experiment.stop_time.as_ref();
+        let stop_time = stop_time.map(|stop| stop.value);
+        let stop = stop_time.unwrap_or(f64::INFINITY);
         if let Some(judging) = &running.judging {
             run.observe(judging.observer())?;
         }
@@ -72,10 +69,9 @@ impl Session<'_> {
         // The work of the others is part of a step.
         let real_time = self.options.real_time.observer(interrupt);
         if let Some(live) = &mut running.live {
-            let stop = self.system.experiment.stop_time.as_ref();
             let shown = Shown {
                 path: &self.system.source.path,
-                stop_time: stop.map(|stop| stop.value),
+                stop_time,
                 selection: self.selection(),
                 saves_state: self.saves_state(),
                 single: self.single.as_deref(),
