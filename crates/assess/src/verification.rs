@@ -460,7 +460,7 @@ mod tests {
             ..Course::default()
         };
         (0..=1000).for_each(|step| {
-            course.push(0.01 * step as f64, step, &row(0.01 * step as f64, place))
+            course.push(0.01 * step as f64, step, &row(0.01 * step as f64, place));
         });
         course
     }
