@@ -276,13 +276,15 @@ pub(super) fn calls_are_counted(runs: &TrialRuns) -> Result<(), String> {
     runs.with_spies(|outcome, spied| {
         let sum = |count: fn(&Spied) -> u64| spied.iter().map(count).sum::<u64>();
         // The first read of the outputs ends the initialisation.
-        // Whether a unit can go back is tried by two steps before the first one.
+        // Whether a unit can go back is tried by two steps before the first one: for the step control, and for a method that
+        // iterates.
         let mut notes = outcome.report.notes.iter();
         let goes_back = !notes.any(|note| note.starts_with("no step is made again"));
-        let tried = match combination.may_repeat() && goes_back {
-            true => 4,
-            false => 0,
-        };
+        let is_tried = [
+            combination.may_repeat() && goes_back,
+            combination.iterates(),
+        ];
+        let tried = 4 * is_tried.into_iter().filter(|is_tried| *is_tried).count() as u64;
         let seen = (
             sum(Spied::steps) - tried,
             sum(Spied::sets),
