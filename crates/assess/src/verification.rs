@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use crate::divergence::{Decision, Difference, decide, grows_after_a_third, has_grown_much};
 use crate::size::{range, rms};
 
-/// Most values that are kept, 8 bytes each, and rows in any case. Choices: 4096 points show the course of any run that a plot
+/// Most values that are kept, 8 bytes each, and rows in any case. Choices: 2048 to 4096 points show the course of any run that a plot
 /// shows.
 const MOST_VALUES: usize = 1 << 20;
-const MOST_ROWS: usize = 1 << 13;
+const MOST_ROWS: usize = 1 << 12;
 const FEWEST_ROWS: usize = 1 << 9;
 /// The second run is looked at so many times on its way.
 const LOOKS: usize = 32;
@@ -38,22 +38,46 @@ pub struct Course {
 }
 
 impl Course {
+    /// Of a run that makes so many steps, as far as that is known.
+    fn of(outputs: Vec<usize>, steps: u64) -> Self {
+        let mut course = Self {
+            outputs,
+            stride: 1,
+            ..Self::default()
+        };
+        let rows = course.most_rows() as u64;
+        course.stride = steps.div_ceil(rows).max(1).next_power_of_two();
+        course
+    }
+
+    fn most_rows(&self) -> usize {
+        (MOST_VALUES / self.outputs.len().max(1)).clamp(FEWEST_ROWS, MOST_ROWS)
+    }
+
+    #[inline]
     fn push(&mut self, time: f64, steps: u64, reals: &[f64]) {
         // It is a power of two.
-        if steps & (self.stride - 1) != 0 {
-            return;
+        if steps & (self.stride - 1) == 0 {
+            self.keep(time, steps, reals);
         }
-        let width = self.outputs.len();
-        let most = (MOST_VALUES / width.max(1)).clamp(FEWEST_ROWS, MOST_ROWS);
-        if self.times.len() >= most {
+    }
+
+    fn keep(&mut self, time: f64, steps: u64, reals: &[f64]) {
+        // One row more: that of the start.
+        if self.times.len() > self.most_rows() {
             *self = self.every_second();
-            if steps & (self.stride - 1) != 0 {
-                return;
-            }
+            return self.push(time, steps, reals);
         }
         self.times.push(time);
-        self.values
-            .extend(self.outputs.iter().map(|output| reals[*output]));
+        match self.outputs[..] {
+            // Often they are side by side, and copied at once.
+            [first, .., last] if last - first + 1 == self.outputs.len() => {
+                self.values.extend_from_slice(&reals[first..=last]);
+            }
+            _ => self
+                .values
+                .extend(self.outputs.iter().map(|output| reals[*output])),
+        }
     }
 
     /// With the first, third … row.
@@ -143,11 +167,7 @@ impl Keeper {
         if outputs.is_empty() {
             return Ok(None);
         }
-        let course = Course {
-            outputs,
-            stride: 1,
-            ..Course::default()
-        };
+        let course = Course::of(outputs, gyrator::run::planned_steps(run));
         let kept = Kept::default();
         run.observe(Self {
             course,
@@ -531,7 +551,9 @@ mod tests {
         };
         (0..=100_000_u64)
             .for_each(|step| long.push(1e-4 * step as f64, step, &row(1e-4 * step as f64, 1)));
-        assert!(long.times.len() <= MOST_ROWS && long.times.len() > MOST_ROWS / 2);
+        assert!(long.times.len() <= MOST_ROWS + 1 && long.times.len() > MOST_ROWS / 2);
+        let planned = Course::of(vec![1], 100_000);
+        assert_eq!((planned.stride, planned.times.len()), (long.stride, 0));
         assert_eq!(long.times[1], 1e-4 * long.stride as f64);
         let found = compare(long, 0.5, f64::sin);
         assert_eq!(found.decision, Decision::Ordinary);

@@ -138,6 +138,14 @@ pub fn looped_outputs(run: &Run) -> Vec<usize> {
     judgement::looped_outputs(run)
 }
 
+/// Macro-steps to the stop time, if all have the same size; 0 if that is not known.
+pub fn planned_steps(run: &Run) -> u64 {
+    match run.timeline.is_regular() {
+        true => run.timeline.planned_steps().unwrap_or(0),
+        false => 0,
+    }
+}
+
 /// Notes on what the units of a run share because they are in one process, and on what they have changed of it so far.
 pub fn process_notes(run: &Run) -> Vec<String> {
     let changes = reporting::process_changes(run);

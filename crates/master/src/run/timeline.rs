@@ -164,9 +164,14 @@ impl Timeline {
     /// Whole macro-steps before the stop time.
     #[inline(always)]
     pub(super) fn whole_steps(&self) -> u64 {
+        self.planned_steps().unwrap_or(u64::MAX)
+    }
+
+    /// The same; `None` without a stop time.
+    #[inline(always)]
+    pub(super) fn planned_steps(&self) -> Option<u64> {
         let rest = |(stop, _): (Ticks, f64)| (stop - self.now) / self.clock.ticks_per_step();
-        self.stop
-            .map_or(u64::MAX, |stop| rest(stop).try_into().unwrap_or(0))
+        self.stop.map(|stop| rest(stop).try_into().unwrap_or(0))
     }
 
     /// The step that comes `steps` whole macro-steps after the next one, of a run that [is regular](Self::is_regular).
