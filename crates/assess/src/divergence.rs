@@ -25,7 +25,7 @@ const DOUBTFUL: f64 = 0.8;
 /// Errors from so much of the range on are in doubt in any case: twice the range.
 const DOUBTFUL_ANYWAY: f64 = 2.02;
 /// Fewest macro-steps since the first motion, and in the stretch that is looked at.
-const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
 /// The growth in each third of a shorter run that explodes. A choice: powers of ten a step are no event.
 const EACH_THIRD: f64 = 10.0;
 /// The stretch begins where the range was at most one part in so many of that in the end. Growth by so much is worth a note.

@@ -10,7 +10,7 @@ use gyrator::report::{Divergence, Report, Verdict};
 use gyrator::{Observer, Run, RunError};
 use serde::{Deserialize, Serialize};
 
-use crate::divergence::{Decision, Difference, decide, grows_after_a_third, has_grown_much};
+use crate::divergence::{Decision, Difference, SHORT, decide, grows_after_a_third, has_grown_much};
 use crate::size::{range, rms};
 
 /// Most values that are kept, 8 bytes each, and rows in any case. Choices: 2048 to 4096 points show the course of any run that a plot
@@ -215,6 +215,8 @@ pub struct Verification {
     /// The error of the first run, as root of the mean square relative to the range, of the signal with the greatest one: for errors
     /// of the first order, twice the difference from half the step.
     pub error: Option<f64>,
+    /// All steps of the second run over those of the first one: ½, or 2 if an FMU takes no shorter step.
+    pub factor: f64,
     /// Macro-steps of the second run.
     pub steps: u64,
 }
@@ -222,7 +224,14 @@ pub struct Verification {
 impl Verification {
     /// Puts what it says into the report of the first run. `advice` is for a run that diverges.
     pub fn settle(&self, report: &mut Report, advice: impl FnOnce(Option<bool>) -> String) {
-        let steps = self.steps;
+        let (steps, part) = (
+            self.steps,
+            if self.factor > 1.0 {
+                "twice"
+            } else {
+                "half of"
+            },
+        );
         let growth = match self.has_grown_much {
             true => "have grown at least thirtyfold",
             false => "have grown",
@@ -233,15 +242,15 @@ impl Verification {
                 report.advice = Some(advice(Some(self.is_calm)));
             }
             Decision::CannotTell => report.notes.push(format!(
-                "signals of a loop {growth}, and a second run at half of every step ({steps} macro-steps) does not tell \
+                "signals of a loop {growth}, and a second run at {part} every step ({steps} macro-steps) does not tell \
                  whether the coupling is the reason"
             )),
             Decision::Ordinary => {
                 self.replace_estimates(report);
                 report.settle(Divergence::None);
                 report.notes.push(format!(
-                    "signals of a loop {growth}, by the system or an FMU's own solver and not by the coupling: a second run at half \
-                     of every step ({steps} macro-steps) has the same"
+                    "signals of a loop {growth}, by the system or an FMU's own solver and not by the coupling: a second run at {part} \
+                     every step ({steps} macro-steps) has the same"
                 ));
             }
         }
@@ -436,9 +445,11 @@ impl Comparison {
         };
         Verification {
             decision,
-            error: is_whole.then(|| self.error(&columns)),
+            // Of fewer points two runs may agree by chance.
+            error: (is_whole && rows > SHORT).then(|| self.error(&columns)),
             is_calm: is_whole && self.values.iter().all(is_calm),
             has_grown_much: columns.iter().any(|values| has_grown_much(values)),
+            factor: self.factor,
             steps: self.steps,
         }
     }

@@ -69,7 +69,7 @@ impl VerificationOptions {
         let mut companions = Companions::none(execution);
         let mut verify = |factor| companions.verify(factor, course, interrupt, end);
         let [half, twice] = FACTORS;
-        let found = verify(half).or_else(|reason| {
+        let found = verify(half).map(|found| (found, None)).or_else(|reason| {
             if is_over() {
                 return Err(format!(
                     "it had not ended after {limit} s, see --verification-limit"
@@ -79,15 +79,18 @@ impl VerificationOptions {
                 return Err(reason);
             }
             // An FMU may take one step size only.
-            verify(twice).map_err(|_| reason)
+            verify(twice)
+                .map(|found| (found, Some(reason.clone())))
+                .map_err(|_| reason)
         });
         match found {
-            Ok(verification) => {
+            Ok((verification, failed)) => {
                 verification.settle(report, advice);
                 Verified {
                     steps: verification.steps,
-                    open: (report.divergence == Divergence::Suspected).then(|| {
-                        "the second run does not tell why: `gyrator doctor` may".to_owned()
+                    open: (report.divergence == Divergence::Suspected).then(|| match failed {
+                        Some(reason) => format!("the run at half of every step failed ({reason}), and that at twice does not tell why"),
+                        None => "the second run does not tell why: `gyrator doctor` may".to_owned(),
                     }),
                 }
             }

@@ -41,9 +41,8 @@ impl Session<'_> {
     /// Why there can be no second run, and what tells in its place.
     fn unverifiable(&self) -> Option<&'static str> {
         let options = self.options;
-        let is_from_stdin = |path: &std::path::Path| {
-            path.as_os_str() == "-" || path == std::path::Path::new("/dev/stdin")
-        };
+        // A pipe gives its rows once.
+        let is_pipe = |path: &std::path::Path| !path.is_file();
         let input = self.input.and_then(|input| input.input_file.as_deref());
         if self.verification.is_some_and(VerificationOptions::is_off) {
             Some("a run without --no-verification tells why")
@@ -59,10 +58,8 @@ impl Session<'_> {
             Some("there is no second run on other machines: `gyrator doctor` may tell why")
         } else if self.states.and_then(StateOptions::input).is_some() {
             Some("there is no second run from a saved state: a run from the start tells why")
-        } else if input.is_some_and(is_from_stdin) {
-            Some(
-                "inputs from the standard input cannot be read twice: a run with a file of them tells why",
-            )
+        } else if input.is_some_and(is_pipe) {
+            Some("inputs from a pipe cannot be read twice: a run with a file of them tells why")
         } else if self.prints_results() {
             Some(
                 "there is no second run where the results go to a pipe: a run with --output-file FILE tells why",
