@@ -83,7 +83,7 @@ def test_the_cases_alone(file: Path) -> None:
 
 
 def test_a_study_with_a_run_that_diverges_has_all_rows(file: Path) -> None:
-    text = file.read_text(encoding="utf-8").replace("2e-3", "2e-2")
+    text = "verification = true\n" + file.read_text(encoding="utf-8").replace("2e-3", "2e-2")
     file.write_text(text.replace("stop_time\" = 1.0", "stop_time\" = 20.0"), encoding="utf-8")
     with pytest.raises(gyrator.CheckError, match="diverg") as failed:
         gyrator.study(file)
