@@ -8,7 +8,7 @@
 //! Truth was a Runge-Kutta run of the whole system. Of the explosions 745 were found, and 25 could not be told. No healthy
 //! run was called diverging, and 7 could not be told.
 
-use crate::size::{range, rms};
+use crate::size::{greatest, range, rms};
 
 /// An estimated error of so many ranges diverges if it still grows.
 const GROWING_ERROR: f64 = 3.0;
@@ -24,6 +24,9 @@ const OWN_GROWTH: f64 = 2.0;
 const DOUBTFUL: f64 = 0.8;
 /// Errors from so much of the range on are in doubt in any case: twice the range.
 const DOUBTFUL_ANYWAY: f64 = 2.02;
+/// The error of a signal that moves in the run alone, as that of a switch which one of them has not met: it has no range to compare
+/// with. In doubt, and no more.
+const UNKNOWN: f64 = 2.5;
 /// Fewest macro-steps since the first motion, and in the stretch that is looked at.
 pub(crate) const SHORT: usize = 16;
 /// The growth in each third of a shorter run that explodes. A choice: powers of ten a step are no event.
@@ -89,7 +92,6 @@ impl Difference {
     pub fn between(run: &[f64], half: &[f64]) -> Self {
         let half = &half[..run.len()];
         let differences: Vec<f64> = run.iter().zip(half).map(|(x, y)| x - y).collect();
-        let greatest = |values: &[f64]| values.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         let most = greatest(&differences);
         let [of_run, of_half] = [run, half].map(range);
         let magnitude = greatest(run).max(greatest(half)).max(f64::MIN_POSITIVE);
@@ -105,9 +107,13 @@ impl Difference {
         let (early, late) = (part(0.25, 0.5), part(0.75, 1.0));
         let until_middle = range(&run[..(start + length / 2).max(2).min(run.len())]);
         let smaller = of_run.min(of_half);
+        let is_half_at_rest = of_half <= ROUNDING * greatest(half);
         let of_half = of_half.max(f64::MIN_POSITIVE);
         Self {
-            error: most / of_half * (1.0 + (of_run / of_half).max(1.0)),
+            error: match is_half_at_rest {
+                true => UNKNOWN,
+                false => most / of_half * (1.0 + (of_run / of_half).max(1.0)),
+            },
             over_smaller_range: if smaller > 0.0 { most / smaller } else { 0.0 },
             is_growing: late > GROWS * early,
             is_persistent: late >= STAYS * of_half,
@@ -241,10 +247,7 @@ pub(crate) fn grows_after_a_third(values: &[f64]) -> bool {
 fn grows_since_a_third(values: &[f64], factor: f64) -> bool {
     let early = &values[..(values.len() / 3).max(2).min(values.len())];
     let range_in_all = range(values);
-    let magnitude = values
-        .iter()
-        .fold(0.0, |most: f64, value| most.max(value.abs()));
-    range_in_all > ROUNDING * magnitude && range_in_all >= factor * range(early)
+    range_in_all > ROUNDING * greatest(values) && range_in_all >= factor * range(early)
 }
 
 /// Whether the range grows at least tenfold in the second third of the values and again in the last one: of one jump that is not
@@ -335,6 +338,21 @@ mod tests {
     fn an_error_between_one_and_two_ranges_is_in_doubt() {
         let apart = |t: f64, h: f64| (3.0 * t + 4.0 * (h - 0.5) * t / 10.0).sin();
         assert_eq!(decide_on(apart), Decision::CannotTell);
+    }
+
+    #[test]
+    fn a_switch_that_half_the_step_never_meets_is_in_doubt() {
+        let switch = |t: f64, h: f64| if h == 1.0 && t > 5.0 { 10.0 } else { 0.0 };
+        assert_eq!(decide_on(switch), Decision::CannotTell);
+        // At rest, but for rounding.
+        let grows = |t: f64, h: f64| {
+            if h == 1.0 {
+                1e-16 * (5.0 * t).exp()
+            } else {
+                1e-16 * t.sin()
+            }
+        };
+        assert_eq!(decide_on(grows), Decision::Diverging);
     }
 
     #[test]

@@ -86,6 +86,9 @@ impl Session<'_> {
         let Some(assessment) = assessment.filter(|_| outcome.is_ok()) else {
             let verified = match report.divergence {
                 Divergence::Suspected if is_whole => self.verify(running, report, interrupt),
+                Divergence::Suspected => {
+                    Verified::open("the run ended early: `gyrator doctor` may tell why")
+                }
                 _ => Verified::default(),
             };
             let assessed = None;

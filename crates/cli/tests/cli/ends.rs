@@ -359,6 +359,18 @@ fn r58_a_killed_worker_leaves_no_directory() {
     assert_eq!(left, 0, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Exit code and messages of the program with these arguments in an address space of so many MiB.
+fn within(bench: &Bench, mib: u64, arguments: &str) -> (Option<i32>, String) {
+    let script = format!("ulimit -v {}; \"$0\" {arguments}", mib << 10);
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
+        .current_dir(bench.path(""))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), stderr)
+}
+
 /// Libraries that have no memory end in a panic, which is reported as an error of the program elsewhere.
 #[test]
 fn r79_an_address_space_that_is_used_up_is_no_error_of_the_program() {
@@ -367,15 +379,9 @@ fn r79_an_address_space_that_is_used_up_is_no_error_of_the_program() {
     let mut refused = 0;
     for mib in (64..400).step_by(16) {
         for way in ["", "--no-supervisor", "--isolate"] {
-            let script = format!("ulimit -v {}; \"$0\" run system.toml -q {way}", mib << 10);
-            let output = Command::new("sh")
-                .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
-                .current_dir(bench.path(""))
-                .output()
-                .unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert_ne!(output.status.code(), Some(101), "{mib} {way}: {stderr}");
-            refused += u32::from(output.status.code() != Some(0));
+            let (code, stderr) = within(&bench, mib, &format!("run system.toml -q {way}"));
+            assert_ne!(code, Some(101), "{mib} {way}: {stderr}");
+            refused += u32::from(code != Some(0));
         }
     }
     assert!(refused > 0, "no limit was met");
@@ -392,14 +398,7 @@ fn r79_a_table_that_the_address_space_does_not_hold_is_an_error() {
     let mut refused = 0;
     for mib in [112, 128, 144, 160, 224, 4096] {
         for way in ["", "--no-supervisor", "--isolate"] {
-            let script = format!("ulimit -v {}; \"$0\" {simulate} {way}", mib << 10);
-            let output = Command::new("sh")
-                .args(["-c", &script, env!("CARGO_BIN_EXE_gyrator")])
-                .current_dir(bench.path(""))
-                .output()
-                .unwrap();
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            let code = output.status.code();
+            let (code, stderr) = within(&bench, mib, &format!("{simulate} {way}"));
             assert!(code.is_some_and(|code| code < 100), "{mib} {way}: {stderr}");
             assert_eq!(code == Some(0), stderr.is_empty(), "{mib} {way}: {stderr}");
             refused += u32::from(stderr.contains("there is no memory for its rows"));

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use gyrator::system::FmuCache;
-use gyrator::{Registries, Run, RunOptions, StartError};
+use gyrator::{Run, RunOptions, StartError};
 use gyrator_assess::at_other_step;
-use gyrator_doctor::{Limits, Options, StartRuns, examine};
+use gyrator_doctor::{StartRuns, examine};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::fmu;
+
+use crate::options;
 
 /// Starts runs in this process.
 struct InProcess(FmuCache);
@@ -213,16 +215,7 @@ fn the_largest_stable_steps_of_the_benchmarks_are_found() {
         let step = system.experiment.step_size.as_ref().unwrap().value;
         let mut start = InProcess(FmuCache::default());
         let limit = step * measured(&mut start, &system);
-        let options = Options {
-            wanted: None,
-            limits: Limits {
-                steps: 5000.0,
-                deadline: None,
-                interrupt: None,
-            },
-            registries: Registries::default(),
-        };
-        let diagnosis = examine(&mut start, &system, &options).unwrap();
+        let diagnosis = examine(&mut start, &system, &options(5000.0)).unwrap();
         assert!(diagnosis.steps <= 5000.0);
         let stability = &diagnosis.stability;
         let below = stability.largest_step.unwrap_or(f64::NAN);

@@ -1,8 +1,10 @@
 //! Loops whose stability is known in closed form.
 
-use gyrator::{LinearUnit, Registries, Run, RunOptions, StartError, System, Word};
-use gyrator_doctor::{Diagnosis, ExamineError, Limits, Options, StartRuns, examine};
+use gyrator::{LinearUnit, Run, RunOptions, StartError, System};
+use gyrator_doctor::{Diagnosis, ExamineError, Options, StartRuns, examine};
 use gyrator_system::SystemFile;
+
+use crate::{options, take_words};
 
 /// ẋ = −u, y = x, and u = y one way or another: x(n+1) = x(n) − h·x(n) with fresh values, stable below h = 2 s, and
 /// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s; k times faster with ẋ = −k·u.
@@ -14,15 +16,7 @@ impl StartRuns for Loop {
     fn start(&mut self, file: SystemFile) -> Result<Run, StartError> {
         let experiment = &file.experiment;
         let mut system = described(experiment.step_size.as_ref().unwrap().value, self.k);
-        if let Some(word) = &experiment.method {
-            system.method(Word::from(&*word.name.value));
-        }
-        if let Some(word) = &experiment.extrapolation {
-            system.extrapolation(Word::from(&*word.name.value));
-        }
-        if let Some(word) = &experiment.exchange {
-            system.exchange(&word.value);
-        }
+        take_words(&mut system, &file);
         system.start(&RunOptions::default())
     }
 }
@@ -53,12 +47,7 @@ fn examined(
     system.exchange(exchange);
     let options = Options {
         wanted,
-        limits: Limits {
-            steps: 5000.0,
-            deadline: None,
-            interrupt: None,
-        },
-        registries: Registries::default(),
+        ..options(5000.0)
     };
     examine(&mut Loop { k }, system.description(), &options)
 }
@@ -121,16 +110,8 @@ fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
 #[test]
 fn an_examination_without_steps_says_so() {
     let system = described(0.1, 1.0);
-    let options = Options {
-        wanted: None,
-        limits: Limits {
-            steps: 0.0,
-            deadline: None,
-            interrupt: None,
-        },
-        registries: Registries::default(),
-    };
-    let diagnosis = examine(&mut Loop { k: 1.0 }, system.description(), &options).unwrap();
+    let nothing = options(0.0);
+    let diagnosis = examine(&mut Loop { k: 1.0 }, system.description(), &nothing).unwrap();
     assert_eq!(diagnosis.stability.is_stable, None);
     assert!(diagnosis.proposal.coupling.is_unchanged() && diagnosis.accuracy.is_none());
 }

@@ -4,9 +4,11 @@ use gyrator::unit::{
     Capabilities, Causality, Feedthrough, Handle, StepOutcome, UnitDescription, UnitResult,
     Variable,
 };
-use gyrator::{Registries, Run, RunOptions, StartError, System, Unit, Word};
-use gyrator_doctor::{Diagnosis, Finding, Limits, Options, StartRuns, examine};
+use gyrator::{Run, RunOptions, StartError, System, Unit};
+use gyrator_doctor::{Diagnosis, Finding, StartRuns, examine};
 use gyrator_system::SystemFile;
+
+use crate::{options, take_words};
 
 /// A mass m on a spring k·x + k₃·x³ and a damper c·v + c_q·v·|v| to the wall; with a spring and a damper to another mass.
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,17 +149,8 @@ impl Star {
     }
 
     fn examined(&self) -> Diagnosis {
-        let options = Options {
-            wanted: None,
-            limits: Limits {
-                steps: 5000.0,
-                deadline: None,
-                interrupt: None,
-            },
-            registries: Registries::default(),
-        };
         let system = self.system(self.times[0]);
-        examine(&mut self.clone(), system.description(), &options).unwrap()
+        examine(&mut self.clone(), system.description(), &options(5000.0)).unwrap()
     }
 }
 
@@ -165,15 +158,7 @@ impl StartRuns for Star {
     fn start(&mut self, file: SystemFile) -> Result<Run, StartError> {
         let experiment = &file.experiment;
         let mut system = self.system(experiment.step_size.as_ref().unwrap().value);
-        if let Some(word) = &experiment.method {
-            system.method(Word::from(&*word.name.value));
-        }
-        if let Some(word) = &experiment.extrapolation {
-            system.extrapolation(Word::from(&*word.name.value));
-        }
-        if let Some(word) = &experiment.exchange {
-            system.exchange(&word.value);
-        }
+        take_words(&mut system, &file);
         system.start(&RunOptions::default())
     }
 }

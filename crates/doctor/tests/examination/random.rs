@@ -1,9 +1,11 @@
 //! Limits, findings and proposals on random damped systems, against the truth: a study.
 
-use gyrator::{Registries, Run, RunOptions, StartError, System, Word};
-use gyrator_doctor::{Coupling, Diagnosis, Finding, Limits, Options, StartRuns, examine};
+use gyrator::{Run, RunOptions, StartError, System, Word};
+use gyrator_doctor::{Coupling, Diagnosis, Finding, StartRuns, examine};
 use gyrator_system::SystemFile;
 use gyrator_testkit::RandomSystem;
+
+use crate::options;
 
 /// An error of so many ranges has diverged; one below this part of the range has not.
 const DIVERGED: f64 = 2.0;
@@ -120,16 +122,7 @@ impl Drawn {
     }
 
     fn examined(&mut self, file: &SystemFile) -> Diagnosis {
-        let options = Options {
-            wanted: None,
-            limits: Limits {
-                steps: 5000.0,
-                deadline: None,
-                interrupt: None,
-            },
-            registries: Registries::default(),
-        };
-        examine(self, file, &options).unwrap()
+        examine(self, file, &options(5000.0)).unwrap()
     }
 }
 
