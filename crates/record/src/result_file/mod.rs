@@ -140,7 +140,8 @@ pub(crate) fn check_ending(path: &Path) -> Result<(), ReadTableError> {
         .find(|form| form.magic.as_ref().is_some_and(is_begin));
     let named = form_of(path).and_then(|form| form.magic);
     let (content, ending) = match (found, named) {
-        (Some(form), named) if form.magic != named => {
+        // The first name of a line of text may begin like one of them.
+        (Some(form), named) if form.magic != named && !is_text(&head) => {
             (form.magic.map_or("", |magic| magic.1), form.ending)
         }
         (None, Some(_)) if is_text(&head) => ("text", "csv"),
