@@ -105,6 +105,11 @@ impl InputCourse {
         !(self.is_corrected || is_replaced || self.needs_substeps || self.comes_in_pieces)
     }
 
+    /// It has one value over each step: the published one that feeds it.
+    pub(crate) fn is_held(&self) -> bool {
+        self.extrapolation.is_none() && self.is_alone()
+    }
+
     /// The state of its prediction where it can be made together with those of other inputs, from the point `now` on, s since the start;
     /// of its published value where it is held.
     pub(super) fn even_steps(&self, outputs: &[f64], now: f64) -> Option<EvenSteps> {
