@@ -20,7 +20,7 @@
 
 use super::history::History;
 use super::means::Means;
-use super::{EvenSteps, Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
+use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::extremes::fading;
 use crate::registry::Entry;
@@ -99,7 +99,7 @@ impl Spacing {
     }
 
     fn is_equal(&self, span: f64) -> bool {
-        EvenSteps::are_equal(self.span, span)
+        (self.span - span).abs() <= EQUAL_SPANS * span
     }
 }
 
@@ -108,10 +108,10 @@ const KEPT_CHANGES: usize = 4;
 
 /// Share of the past that the averages keep at each value. Measured on random oscillators: 0.5 to 0.7 have
 /// the least errors; with 0.9 a degree that has begun to ring is kept too long.
-pub(super) const MEMORY: f64 = 0.6;
+const MEMORY: f64 = 0.6;
 /// A higher degree is selected if its squared error is less than this share of the present one's. Measured as
 /// [`MEMORY`]: 0.5 costs accuracy. The hysteresis keeps noise from moving the degree, and low degrees are the stable ones.
-pub(super) const GAIN: f64 = 0.9;
+const GAIN: f64 = 0.9;
 /// The missed impulse is made up for where the line misses the third value by less than this share of what hold does:
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
@@ -120,7 +120,7 @@ const SMOOTH: f64 = 0.5;
 const TURNED: f64 = 0.5;
 
 /// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
-pub(super) const EQUAL_SPANS: f64 = 1e-9;
+const EQUAL_SPANS: f64 = 1e-9;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
@@ -166,33 +166,45 @@ fn highest_degree(follows: usize) -> usize {
     }
 }
 
+/// The sums of the numbers up to each degree.
+#[inline]
+fn sums([a, b, c, d]: [f64; 4]) -> [f64; 4] {
+    [a, a + b, a + b + c, a + b + c + d]
+}
+
 impl Auto {
     fn learn(&mut self, sample: Sample) {
         let highest = self.history.degree().min(highest_degree(self.follows));
-        if let Some(differences) = self.differences(sample.time) {
-            let mut error = sample.value;
-            for (degree, difference) in differences.iter().enumerate().take(highest + 1) {
-                error -= difference;
-                self.average(degree, error);
+        let misses = match self.differences(sample.time) {
+            Some(differences) => {
+                let mut miss = sample.value;
+                differences.map(|difference| {
+                    miss -= difference;
+                    miss
+                })
             }
-            return;
+            None => [0, 1, 2, 3].map(|degree| match degree <= highest {
+                true => sample.value - self.history.polynomial(degree, sample.time).at(0.0),
+                false => f64::NAN,
+            }),
+        };
+        if self.order <= highest {
+            self.last_error = misses[self.order];
         }
-        for degree in 0..=highest {
-            let error = sample.value - self.history.polynomial(degree, sample.time).at(0.0);
-            self.average(degree, error);
-        }
-    }
-
-    fn average(&mut self, degree: usize, error: f64) {
-        if degree == self.order {
-            self.last_error = error;
-        }
-        let square = error * error;
-        let past = self.errors[degree];
-        self.errors[degree] = fading(if past.is_nan() {
-            square
-        } else {
-            MEMORY * past + (1.0 - MEMORY) * square
+        let averaged = |past: f64, miss: f64| {
+            let square = miss * miss;
+            fading(if past.is_nan() {
+                square
+            } else {
+                MEMORY * past + (1.0 - MEMORY) * square
+            })
+        };
+        // All at once, without a branch: of a higher degree nothing is known.
+        let errors: [f64; 4] =
+            std::array::from_fn(|degree| averaged(self.errors[degree], misses[degree]));
+        self.errors = std::array::from_fn(|degree| match degree <= highest {
+            true => errors[degree],
+            false => self.errors[degree],
         });
     }
 
@@ -381,11 +393,9 @@ impl Extrapolation for Auto {
             && now == newest
             && let Some(differences) = self.differences(now + step)
         {
-            let terms = differences.iter().zip(self.means.of_differences);
-            let mean: f64 = terms
-                .take(self.order + 1)
-                .map(|(difference, weight)| weight * difference)
-                .sum();
+            let weights = self.means.of_differences;
+            let weighted = std::array::from_fn(|degree| weights[degree] * differences[degree]);
+            let mean = sums(weighted)[self.order];
             return Curve::constant(mean + self.owed(now) + self.regained);
         }
         let mut curve = self.history.polynomial(self.order, now);
@@ -399,7 +409,7 @@ impl Extrapolation for Auto {
 
     fn at(&self, time: f64) -> f64 {
         match self.differences(time) {
-            Some(differences) => differences[..=self.order].iter().sum(),
+            Some(differences) => sums(differences)[self.order],
             None => self.curve(time, 0.0).at(0.0) - self.regained,
         }
     }
@@ -451,35 +461,6 @@ impl Extrapolation for Auto {
             let [middle, ..] = Means::moments(count);
             self.owed = (surplus + middle * (newest.value - first), newest.time);
         }
-    }
-
-    fn even_steps(&self, now: f64) -> Option<EvenSteps> {
-        let is_steady = self.follows == 0
-            && self.spacing.equal == 3
-            && self.opening.steps >= OPENING
-            && self.owed.1 != now
-            && self.regained == 0.0
-            && self
-                .history
-                .newest()
-                .is_some_and(|newest| newest.time == now)
-            && self.errors.iter().all(|error| !error.is_nan());
-        is_steady.then_some(EvenSteps {
-            span: self.spacing.span,
-            differences: self.spacing.differences,
-            errors: self.errors,
-            order: self.order,
-            last_error: self.last_error,
-            weights: self.means.of_differences,
-        })
-    }
-
-    fn resume(&mut self, steps: &EvenSteps, samples: &[Sample]) {
-        for sample in samples {
-            self.history.push(*sample);
-        }
-        (self.spacing.span, self.spacing.differences) = (steps.span, steps.differences);
-        (self.errors, self.last_error) = (steps.errors, steps.last_error);
     }
 
     fn order(&self) -> usize {

@@ -13,7 +13,6 @@ mod serialized;
 mod snapshot;
 mod step_trial;
 mod stop_time;
-mod stretch;
 mod timeline;
 mod watching;
 
@@ -171,7 +170,7 @@ pub fn check_senses(run: &mut Run) {
 pub type Tracker = Box<dyn Fn(f64, u64) + Send>;
 
 /// Calls `tracker` at the present communication point and at each that follows, at some of them twice, before any
-/// observer. It sees no values, so that macro-steps can be made in a row.
+/// observer.
 pub fn track(run: &mut Run, tracker: Tracker) {
     run.tracker = Some(tracker);
     track_point(run);
@@ -224,7 +223,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         ..Step::default()
     };
     engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
-    let plan = planning::Planned::new(method, plan, &state)?;
+    let plan = planning::Planned::new(method, plan, &mut state)?;
     let bonds = state.graph.bonds.iter();
     let energy_limits = Vec::from_iter(bonds.map(|bond| bond.energy_limits));
     let first = control.1.first(&ControlledSystem {
@@ -329,9 +328,7 @@ impl Run {
     /// As [`step`](Self::step).
     pub fn run(&mut self) -> Result<Report, RunError> {
         while !self.has_ended() && !self.timeline.is_over() {
-            if !stretch::make(self, f64::INFINITY)? {
-                self.step()?;
-            }
+            self.step()?;
         }
         Ok(self.report())
     }
@@ -349,9 +346,7 @@ impl Run {
         // Rounding of times that are computed otherwise than communication points.
         let time = (time - 1e-9 * self.state.graph.macro_step).next_down();
         while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
-            if !stretch::make(self, time)? {
-                self.step()?;
-            }
+            self.step()?;
         }
         Ok(!self.has_ended())
     }

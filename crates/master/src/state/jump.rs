@@ -1,5 +1,5 @@
-use crate::extrapolation::{Extrapolation, Numbers, each};
-use crate::extremes::{fading, greater};
+use crate::extrapolation::Extrapolation;
+use crate::extremes::fading;
 use crate::state_stream::stored;
 
 /// Finds discontinuities of a signal in the errors of its prediction.
@@ -46,57 +46,6 @@ impl JumpDetector {
             self.usual = fading(error.max(FADE * self.usual));
         }
         is_jump
-    }
-}
-
-/// The detectors of some inputs side by side, after their first predictions.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct JumpDetectors {
-    usual: Numbers,
-    magnitude: Numbers,
-}
-
-impl JumpDetectors {
-    /// Takes the detector of an input; `false` where it has not seen its first predictions.
-    pub(crate) fn load(&mut self, lane: usize, detector: &JumpDetector) -> bool {
-        self.usual[lane] = detector.usual;
-        self.magnitude[lane] = detector.magnitude;
-        detector.predictions >= WARM_UP
-    }
-
-    /// An input that nothing predicts has no jumps.
-    pub(crate) fn load_none(&mut self, lane: usize) {
-        self.usual[lane] = f64::INFINITY;
-    }
-
-    /// Takes the detector of an input from others.
-    pub(crate) fn take(&mut self, lane: usize, others: &Self) {
-        self.usual[lane] = others.usual[lane];
-        self.magnitude[lane] = others.magnitude[lane];
-    }
-
-    /// Gives the detector of an input its state after so many predictions.
-    pub(crate) fn give_back(&self, lane: usize, predictions: u32, detector: &mut JumpDetector) {
-        *detector = JumpDetector {
-            usual: self.usual[lane],
-            magnitude: self.magnitude[lane],
-            predictions: detector.predictions.saturating_add(predictions),
-        };
-    }
-
-    /// The detectors after new values, which were predicted, and 1 where the values are jumps, else 0: there the detector is not
-    /// what [`JumpDetector::is_jump`] leaves.
-    #[inline(always)]
-    pub(crate) fn after(&self, values: Numbers, predicted: Numbers) -> (Self, Numbers) {
-        let error = each(|lane| (values[lane] - predicted[lane]).abs());
-        let magnitude = each(|lane| greater(values[lane].abs(), self.magnitude[lane]));
-        let are_jumps = each(|lane| {
-            let is_jump = (error[lane] > JUMP * self.usual[lane])
-                & (error[lane] > SMALLEST * magnitude[lane]);
-            if is_jump { 1.0 } else { 0.0 }
-        });
-        let usual = each(|lane| fading(greater(error[lane], FADE * self.usual[lane])));
-        (Self { usual, magnitude }, are_jumps)
     }
 }
 
