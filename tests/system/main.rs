@@ -57,6 +57,7 @@ mod step_feedthrough;
 mod step_limits;
 mod steps_beside_each_other;
 mod stop_time;
+mod strangers;
 mod systems_in_code;
 mod threads;
 mod verdicts;

@@ -47,6 +47,7 @@ pub use benchmark::{Benchmark, BenchmarkError, Case, MeasureError};
 pub use dual_mass::{DUAL_MASS_PARAMETERS, dual_mass_systems};
 pub use role::{Role, RoleAssignment, RoleError, RoleVariable, Substitute, folder_of_fmus};
 pub use row::{Bar, BenchmarkRow, Figure};
+pub use untuned::benchmark_systems;
 
 /// Measures so many cases at the same time, and no longer one for each core. For the whole process, before the first case.
 ///

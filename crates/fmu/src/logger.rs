@@ -195,12 +195,8 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         return Some(Arc::clone(sink));
     }
     let of_component = || {
-        let mut found = sinks
-            .values()
-            .filter(|s| environment != 0 && lock(&s.state).component == environment);
-        // Instances that have the variables of a library in turn may have a component in common.
-        let mut named = found.clone().filter(|sink| sink.instance == instance);
-        named.next().or_else(|| found.next())
+        let mut all = sinks.values();
+        all.find(|sink| environment != 0 && lock(&sink.state).component == environment)
     };
     let making = || MAKING.with_borrow(Clone::clone);
     let of_name = || sinks.values().find(|sink| sink.instance == instance);

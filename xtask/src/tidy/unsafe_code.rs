@@ -14,7 +14,6 @@ pub(super) const FILES: &[&str] = &[
     "crates/capi/src/run.rs",
     "crates/capi/src/system.rs",
     "crates/fmu/src/c_library.rs",
-    "crates/fmu/src/code_pages.rs",
     "crates/fmu/src/float_control.rs",
     "crates/fmu/src/instance/calls.rs",
     "crates/fmu/src/instance/derivatives.rs",

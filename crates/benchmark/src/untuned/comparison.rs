@@ -41,6 +41,13 @@ impl Comparison {
         }
     }
 
+    /// The published methods, and the first of them without a choice.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&'static str, SystemFile)> {
+        let published = self.published.iter().cloned();
+        let first = self.published.first();
+        published.chain(first.map(|(_, file)| ("auto", untuned(file.clone()))))
+    }
+
     /// The published method with the least error, its error, and that of its file without any choice.
     pub(super) fn judge(
         &self,

@@ -15,7 +15,9 @@ mod systems;
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress};
 use crate::figures;
-use crate::role::RoleAssignment;
+use gyrator_system::SystemFile;
+
+use crate::role::{RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Figure, Metric};
 
 pub(crate) const BENCHMARK: Benchmark = Benchmark {
@@ -65,21 +67,52 @@ fn measure(
     case: &'static Case,
     progress: &Progress<'_>,
 ) -> Result<(), MeasureError> {
-    let comparisons = match case.name {
-        DOUBLE => systems::double_oscillator(roles)?,
-        "multiple-oscillator" => systems::multiple_oscillator(roles)?,
-        "nonlinear-oscillator" => systems::nonlinear_oscillator(roles)?,
-        "pendula" => systems::pendula(roles)?,
-        "crane-energy" => systems::crane_energy(roles)?,
-        "dual-mass" => systems::dual_mass(roles)?,
-        CRANE => systems::cranes(roles)?,
-        _ => return quarter_car::measure(roles, progress),
+    let Some(compared) = compared(case) else {
+        return quarter_car::measure(roles, progress);
     };
-    for comparison in comparisons {
+    for comparison in compared(roles)? {
         let (published, error, own) = comparison.judge(roles)?;
         add(progress, comparison.name, (published, error), own);
     }
     Ok(())
+}
+
+/// The systems of a case, which run by themselves; `None` for the quarter car.
+fn compared(case: &Case) -> Option<systems::Compared> {
+    Some(match case.name {
+        DOUBLE => systems::double_oscillator,
+        "multiple-oscillator" => systems::multiple_oscillator,
+        "nonlinear-oscillator" => systems::nonlinear_oscillator,
+        "pendula" => systems::pendula,
+        "crane-energy" => systems::crane_energy,
+        "dual-mass" => systems::dual_mass,
+        CRANE => systems::cranes,
+        _ => return None,
+    })
+}
+
+/// The systems of the benchmarks as files, each with its published methods and without a choice: names and files.
+///
+/// # Errors
+/// An FMU that is missing.
+pub fn benchmark_systems(roles: &RoleAssignment) -> Result<Vec<(String, SystemFile)>, RoleError> {
+    let mut files = Vec::new();
+    for case in BENCHMARK.cases {
+        match compared(case) {
+            None => files.extend(quarter_car::files(roles)?),
+            Some(compared) => {
+                for comparison in compared(roles)? {
+                    let name = format!("{}, {}", case.name, comparison.name);
+                    files.extend(
+                        comparison
+                            .files()
+                            .map(|(way, file)| (format!("{name}, {way}"), file)),
+                    );
+                }
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// The rows of a system.

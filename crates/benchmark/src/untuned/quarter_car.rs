@@ -6,7 +6,7 @@ use super::comparison::{error, record, untuned};
 use crate::benchmark::{MeasureError, Progress};
 use crate::quarter_car_run::{CUTS, Coupling, Cut, PLAIN};
 use crate::quarter_car_tables::couplings;
-use crate::role::RoleAssignment;
+use crate::role::{RoleAssignment, RoleError};
 
 /// Both halves with an error of their own that is none: a solver of order 4.
 const SOLVER: (&str, i64) = ("runge_kutta_4", 64);
@@ -52,6 +52,20 @@ pub(super) fn measure(roles: &RoleAssignment, progress: &Progress<'_>) -> Result
         }
     }
     Ok(())
+}
+
+/// The car's published methods as files, and each cut without a choice.
+pub(super) fn files(roles: &RoleAssignment) -> Result<Vec<(String, SystemFile)>, RoleError> {
+    let mut files = Vec::new();
+    for cut in &CUTS {
+        for (way, coupling) in couplings(cut) {
+            let (file, _) = cut.system(roles, &coupling)?;
+            files.push((format!("quarter-car, {}, {way}", cut.name), file));
+        }
+        let (file, _) = cut.system(roles, &PLAIN)?;
+        files.push((format!("quarter-car, {}, auto", cut.name), untuned(file)));
+    }
+    Ok(files)
 }
 
 fn with_solver(coupling: Coupling) -> Coupling {

@@ -12,7 +12,10 @@ use crate::{
     crane, double_oscillator, dual_mass, multiple_oscillator, nonlinear_oscillator, pendula,
 };
 
-type Compared = Result<Vec<Comparison>, RoleError>;
+/// Makes the systems of a case.
+pub(super) type Compared = fn(&RoleAssignment) -> ComparedSystems;
+
+type ComparedSystems = Result<Vec<Comparison>, RoleError>;
 
 fn oscillators(
     name: &'static str,
@@ -31,7 +34,7 @@ fn oscillators(
     Ok(Comparison::new(name, signals, published, arm.min(hub)))
 }
 
-pub(super) fn double_oscillator(roles: &RoleAssignment) -> Compared {
+pub(super) fn double_oscillator(roles: &RoleAssignment) -> ComparedSystems {
     let cases = double_oscillator::BENCHMARK.cases.iter();
     let compared = cases.map(|case| {
         let system = double_oscillator::oscillators(case.name);
@@ -41,7 +44,7 @@ pub(super) fn double_oscillator(roles: &RoleAssignment) -> Compared {
     compared.collect()
 }
 
-pub(super) fn multiple_oscillator(roles: &RoleAssignment) -> Compared {
+pub(super) fn multiple_oscillator(roles: &RoleAssignment) -> ComparedSystems {
     let cases = multiple_oscillator::BENCHMARK.cases.iter();
     let compared = cases.map(|case| {
         let system = multiple_oscillator::table_2(case.name);
@@ -51,7 +54,7 @@ pub(super) fn multiple_oscillator(roles: &RoleAssignment) -> Compared {
     compared.collect()
 }
 
-pub(super) fn nonlinear_oscillator(roles: &RoleAssignment) -> Compared {
+pub(super) fn nonlinear_oscillator(roles: &RoleAssignment) -> ComparedSystems {
     use nonlinear_oscillator::{BENCHMARK, CORRECTED, CORRECTED_MU, CORRECTED_NU, table_3};
     let compared = BENCHMARK.cases.iter().map(|case| {
         let configurations = [STALE, CORRECTED, CORRECTED_NU, CORRECTED_MU];
@@ -60,7 +63,7 @@ pub(super) fn nonlinear_oscillator(roles: &RoleAssignment) -> Compared {
     compared.collect()
 }
 
-pub(super) fn pendula(roles: &RoleAssignment) -> Compared {
+pub(super) fn pendula(roles: &RoleAssignment) -> ComparedSystems {
     use pendula::{BENCHMARK, CORRECTED, H, system, table_4};
     let compared = BENCHMARK.cases.iter().map(|case| {
         let mut signals = Vec::new();
@@ -75,7 +78,7 @@ pub(super) fn pendula(roles: &RoleAssignment) -> Compared {
     compared.collect()
 }
 
-pub(super) fn crane_energy(roles: &RoleAssignment) -> Compared {
+pub(super) fn crane_energy(roles: &RoleAssignment) -> ComparedSystems {
     use crane::{BENCHMARK, CORRECTED, steps, system};
     let compared = BENCHMARK.cases.iter().map(|case| {
         let steps = steps(case.name);
@@ -98,7 +101,7 @@ pub(super) fn crane_energy(roles: &RoleAssignment) -> Compared {
     compared.collect()
 }
 
-pub(super) fn dual_mass(roles: &RoleAssignment) -> Compared {
+pub(super) fn dual_mass(roles: &RoleAssignment) -> ComparedSystems {
     const NAMES: [&str; 4] = ["figure 7", "figure 8", "figure 9", "figure 10"];
     let signals = || ["velocity.v", "force.F"].map(str::to_owned).to_vec();
     let compared = NAMES.into_iter().enumerate().map(|(figure, name)| {
@@ -128,7 +131,7 @@ const PREDICTIONS: [(&str, Prediction); 3] = [
     ("IM", Prediction::InterfaceModel),
 ];
 
-pub(super) fn cranes(roles: &RoleAssignment) -> Compared {
+pub(super) fn cranes(roles: &RoleAssignment) -> ComparedSystems {
     let mut compared = Vec::new();
     for ((_, crane), names) in CRANES.iter().zip(CRANE_ROWS) {
         let mut names = names.into_iter();
