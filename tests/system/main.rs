@@ -33,7 +33,6 @@ mod learning_feed_forward;
 mod ledgers;
 mod linear_implicit;
 mod methods;
-mod mixes;
 mod nominal;
 mod packed;
 mod quarter_car;

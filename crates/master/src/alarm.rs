@@ -1,5 +1,5 @@
 //! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
-//! result looks wrong.
+//! result looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
 
 use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};

@@ -59,13 +59,11 @@ fn perform(
         Operation::FeedForward => feed_forward::play(&mut state.courses, &state.signals, step),
         Operation::Correct => corrections::correct(state, step)?,
         Operation::TakeBack => {
-            scenario::take_back_additions(&mut state.scenario, &mut state.courses);
+            scenario::take_back_additions(&state.scenario, &mut state.courses);
         }
         Operation::Prepare(selection) => inputs::prepare(state, selection, step),
         Operation::Give(selection) => inputs::give(state, selection, step)?,
-        Operation::GiveSignals(selection) => {
-            inputs::give_signals(state, &selection.components, step)?;
-        }
+        Operation::GiveSignals(selection) => inputs::give_signals(state, selection, step)?,
         Operation::Postpone(component) => postpone(state, *component, step)?,
         Operation::GiveHeld(component) => end_postponement(state, *component, step)?,
         Operation::Step(selection) => match selection.phase {
@@ -74,16 +72,9 @@ fn perform(
         },
         Operation::Read(selection, store) => outputs::read(state, selection, *store, step)?,
         Operation::ReadSignalsAhead(selection) => {
-            outputs::read_signals_ahead(state, (&selection.components, selection.phase), step)?;
+            outputs::read_signals_ahead(state, selection, step)?;
         }
-        Operation::Show(selection) => {
-            outputs::show(
-                &state.units,
-                &selection.components,
-                &mut state.signals,
-                step,
-            );
-        }
+        Operation::Show(selection) => outputs::show(state, selection, step),
         Operation::ReadSignals => outputs::read_signals(state, step)?,
         Operation::ReadSlopes => slopes::read_slopes(state, step, step.index + 1)?,
         Operation::ObserveSubsteps => substeps::observe_substeps(state, step),

@@ -153,12 +153,13 @@ fn give_wire(
     given.map_err(|cause| graph.fault(wire.component, step, cause))
 }
 
-/// Sets the inputs of wires of the due components among `components`.
+/// Sets the inputs of wires of the due components.
 pub(crate) fn give_signals(
     state: &mut SystemState,
-    components: &[usize],
+    selection: &Selection,
     step: &Step,
 ) -> Result<(), Fault> {
+    let components = &selection.components;
     let SystemState {
         graph,
         units,

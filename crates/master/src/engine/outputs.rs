@@ -5,7 +5,7 @@ use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::{Graph, Signal};
 use crate::plan::{Selection, Store};
 use crate::state::{Member, Signals, SystemState, Units};
-use crate::step::{Phase, Step};
+use crate::step::Step;
 use crate::unit::Value;
 
 /// Reads the real outputs of the due components into a store: the published outputs, or those ahead of their time.
@@ -49,11 +49,11 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Shows the outputs that were read ahead, of those among `components` whose communication step ends with this
-/// macro-step.
-pub(crate) fn show(units: &Units, components: &[usize], signals: &mut Signals, step: &Step) {
-    for &component in components {
-        let member = &units.members[component];
+/// Shows the outputs that were read ahead, of the components whose communication step ends with this macro-step.
+pub(crate) fn show(state: &mut SystemState, selection: &Selection, step: &Step) {
+    let SystemState { units, signals, .. } = state;
+    for component in &selection.components {
+        let member = &units.members[*component];
         if member.is_due(step.index + 1) {
             let outputs = member.outputs.clone();
             signals.reals[outputs.clone()].copy_from_slice(&signals.ahead[outputs]);
@@ -94,10 +94,10 @@ pub(crate) fn read_signals(state: &mut SystemState, step: &Step) -> Result<(), F
     Ok(())
 }
 
-/// Reads the discrete outputs, of those among `components` that are due in `phase`, that units after them receive.
+/// Reads the discrete outputs of the due components that units after them receive.
 pub(crate) fn read_signals_ahead(
     state: &mut SystemState,
-    (components, phase): (&[usize], Phase),
+    selection: &Selection,
     step: &Step,
 ) -> Result<(), Fault> {
     let SystemState {
@@ -108,8 +108,9 @@ pub(crate) fn read_signals_ahead(
     } = state;
     for (index, signal) in graph.signals.iter().enumerate() {
         let member = &mut units.members[signal.component];
-        let is_wanted = signals.is_read_ahead[index] && components.contains(&signal.component);
-        if is_wanted && member.is_due_at(phase, step) {
+        let is_wanted =
+            signals.is_read_ahead[index] && selection.components.contains(&signal.component);
+        if is_wanted && member.is_due_at(selection.phase, step) {
             let store = &mut signals.discrete_ahead[index];
             read_signal(graph, member, signal, store, step)?;
         }

@@ -20,6 +20,7 @@
 
 use super::history::History;
 use super::means::Means;
+use super::spacing::Spacing;
 use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::extremes::fading;
@@ -68,41 +69,6 @@ struct Opening {
 /// Steps after the first value in which means are compared with values: those of `inner_steps.rs`.
 const OPENING: u32 = 16;
 
-/// The distance of the newest values, and their differences.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spacing {
-    /// From the value before the newest one to that, s.
-    span: f64,
-    /// Spans in a row that are equal, that one included; no more than three are counted.
-    equal: usize,
-    /// The newest value and its backward differences of orders 1 to 3.
-    differences: [f64; 4],
-}
-
-impl Spacing {
-    /// Takes the value that comes `span` s after the newest one.
-    fn push(&mut self, span: f64, value: f64) {
-        let follows = self.is_equal(span);
-        self.equal = if follows { (self.equal + 1).min(3) } else { 1 };
-        self.span = span;
-        let [newest, last, second, _] = self.differences;
-        let change = value - newest;
-        self.differences = [value, change, change - last, change - last - second];
-    }
-
-    /// The greatest magnitude of the last changes, three at most.
-    fn greatest_change(&self) -> f64 {
-        let [_, change, second, third] = self.differences;
-        let changes = [change, change - second, change - 2.0 * second + third];
-        let known = changes.iter().take(self.equal);
-        known.fold(0.0, |most, change| change.abs().max(most))
-    }
-
-    fn is_equal(&self, span: f64) -> bool {
-        (self.span - span).abs() <= EQUAL_SPANS * span
-    }
-}
-
 /// Changes of the order that are kept for the report: a signal whose order swings has too many.
 const KEPT_CHANGES: usize = 4;
 
@@ -118,9 +84,6 @@ const SMOOTH: f64 = 0.5;
 
 /// A change after a jump that goes back by more than this share of it is ringing. A choice.
 const TURNED: f64 = 0.5;
-
-/// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
-const EQUAL_SPANS: f64 = 1e-9;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
@@ -223,7 +186,13 @@ impl Auto {
     /// An error that is not known is neither less nor greater than another one.
     fn choose(&mut self) {
         let present = self.error(self.order);
-        let lower = (0..self.order).rfind(|lower| self.errors[*lower] <= present);
+        // Without a branch for each.
+        let mut lower = None;
+        for (degree, error) in self.errors[..3].iter().enumerate() {
+            if degree < self.order && *error <= present {
+                lower = Some(degree);
+            }
+        }
         if let Some(lower) = lower {
             self.order = lower;
         } else if self.error(self.order + 1) < GAIN * present {
@@ -544,19 +513,6 @@ mod tests {
             after((0..40).map(|k| (0.1 * f64::from(k)).sin())).order(),
             3
         );
-    }
-
-    #[test]
-    fn the_greatest_change_is_one_of_the_last_three() {
-        let values = [1.0, 9.0, 7.0, 7.5, 4.0, 4.25, 4.5, 4.0, 10.0, 10.0];
-        let mut spacing = Spacing::default();
-        spacing.differences[0] = values[0];
-        for newest in 1..values.len() {
-            spacing.push(1.0, values[newest]);
-            let changes = values[newest.saturating_sub(3)..=newest].windows(2);
-            let greatest = changes.map(|pair| (pair[1] - pair[0]).abs());
-            assert_eq!(spacing.greatest_change(), greatest.fold(0.0, f64::max));
-        }
     }
 
     #[test]

@@ -1,3 +1,5 @@
+//! The newest values of a signal, and the polynomials through them. The extrapolations keep one each; it judges nothing.
+
 use super::Sample;
 use crate::curve::Curve;
 use crate::state_stream::{StateStream, Stored};

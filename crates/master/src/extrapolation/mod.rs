@@ -9,6 +9,7 @@ mod mean_hold;
 mod means;
 mod polynomial;
 mod secant_linear;
+mod spacing;
 
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};

@@ -1,4 +1,4 @@
-//! The energy of every power bond, always on; it never touches a signal.
+//! The energy of every power bond, always on. The run calls it after each macro-step; it never touches a signal.
 
 mod integration;
 

@@ -1,3 +1,6 @@
+//! The plan of a run from a draft: without operations that have nothing to do, with passes and groups. A run calls it once its units are
+//! initialised, and again where a scenario joins it; it orders nothing anew.
+
 use super::operation::{Operation, Selection};
 use crate::graph::Graph;
 use crate::state::{Group, Member, SystemState};

@@ -1,3 +1,5 @@
+//! The operations of a plan. Methods write them, the verifier reads their effects, the engine executes them; they hold no state.
+
 use super::effect::Store;
 use crate::step::Phase;
 

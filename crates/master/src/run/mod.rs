@@ -1,4 +1,5 @@
-//! A running system.
+//! A running system: its steps, its accounts, its observers, its end. Programs call it; what happens within a macro-step is in the plan,
+//! and not here.
 
 mod acting;
 mod checkpoint;
@@ -6,6 +7,7 @@ mod ending;
 mod handle;
 mod handover;
 mod judgement;
+mod observing;
 mod planning;
 mod repetition;
 mod reporting;
@@ -16,7 +18,6 @@ mod stop_time;
 mod timeline;
 mod watching;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -28,7 +29,7 @@ use crate::exchange::{OpenSenses, Untried};
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
-use crate::observer::{Observer, StopRequest, View};
+use crate::observer::{Observer, View};
 use crate::plan::StepPlan;
 use crate::profile::{Acts, Probe, Profile, Unprofiled};
 use crate::report::{Report, StopReason};
@@ -37,11 +38,12 @@ use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
 use crate::unit::{Period, ProcessChange};
 use crate::unused_inputs::UnusedInputs;
-use crate::watch::{self, Watched};
+use crate::watch;
 use checkpoint::{Checkpoint, Energies, try_states};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 pub use handover::Handover;
+use observing::{Observing, continue_or_stop, notify_observers};
 pub use planning::plan;
 use serialized::LastState;
 pub use serialized::{check_serializable, deserialize, keep_last_state, last_state, serialize};
@@ -181,12 +183,6 @@ fn track_point(run: &Run) {
     if let Some(tracker) = &run.tracker {
         tracker(run.timeline.time(), run.timeline.steps());
     }
-}
-
-/// An observer with the variables that it watches.
-struct Observing {
-    observer: Box<dyn Observer>,
-    watched: Vec<Watched>,
 }
 
 /// Initialises the units and brings the system to its start time.
@@ -521,46 +517,6 @@ fn fail_by(run: &mut Run, fault: Fault) -> RunError {
     let cause = fault.unit.cause;
     run.goes_back = matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
     fail(run, RunError::Fault(fault))
-}
-
-fn notify_observers(run: &mut Run, probe: &mut impl Probe) -> Result<(), RunError> {
-    let mut observers = std::mem::take(&mut run.observers);
-    let mut outcome = Ok(ControlFlow::Continue(()));
-    let step = run.timeline.next_step();
-    for Observing { observer, watched } in &mut observers {
-        let seen = probe.act(observer.activity(), |_| {
-            let updated = watch::update(&mut run.state, watched, &step, true);
-            updated.map_err(RunError::Fault)?;
-            let view = View {
-                watched: &*watched,
-                ..run.view()
-            };
-            observer.step(&view).map_err(RunError::Observer)
-        });
-        match seen {
-            Ok(ControlFlow::Continue(())) => {}
-            other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
-            _ => {}
-        }
-    }
-    run.observers = observers;
-    match outcome {
-        Ok(request) => continue_or_stop(run, request),
-        Err(error) => {
-            if let RunError::Fault(fault) = &error {
-                run.faulty = Some(fault.component.clone());
-            }
-            Err(fail(run, error))
-        }
-    }
-}
-
-fn continue_or_stop(run: &mut Run, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
-    match request {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(StopRequest::Interrupted) => end(run, StopReason::Interrupted),
-        ControlFlow::Break(StopRequest::Limit(limit)) => end(run, StopReason::Limit(limit)),
-    }
 }
 
 /// Keeps the state before a step that may be made again.

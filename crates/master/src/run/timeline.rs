@@ -1,4 +1,4 @@
-//! Where a run is in time, and how long its next step is.
+//! Where a run is in time, and how long its next step is. The run asks it before each macro-step; it never looks at a value.
 
 use crate::graph::Graph;
 use crate::state_stream::{StateStream, Stored};

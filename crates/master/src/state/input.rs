@@ -1,3 +1,6 @@
+//! The course of an input over the steps of its component. The operations `prepare` and `observe` call it, the accounts read it; it calls
+//! no unit.
+
 use super::jump::JumpDetector;
 use crate::curve::Curve;
 use crate::extrapolation::{Extrapolation, Sample};

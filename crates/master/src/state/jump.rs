@@ -1,5 +1,7 @@
+//! Jumps of a signal, found in the errors of its prediction. The course of an input asks at each value; it forgets nothing itself.
+
 use crate::extrapolation::Extrapolation;
-use crate::extremes::fading;
+use crate::extremes::{fading, greater};
 use crate::state_stream::stored;
 
 /// Finds discontinuities of a signal in the errors of its prediction.
@@ -34,7 +36,7 @@ impl JumpDetector {
         time: f64,
     ) -> bool {
         let error = (value - extrapolation.at(time)).abs();
-        self.magnitude = self.magnitude.max(value.abs());
+        self.magnitude = greater(value.abs(), self.magnitude);
         self.predictions = self.predictions.saturating_add(1);
         let is_jump = self.predictions > WARM_UP
             && error > JUMP * self.usual
@@ -43,7 +45,7 @@ impl JumpDetector {
             self.predictions = 0;
             self.usual = 0.0;
         } else {
-            self.usual = fading(error.max(FADE * self.usual));
+            self.usual = fading(greater(error, FADE * self.usual));
         }
         is_jump
     }

@@ -1,3 +1,5 @@
+//! A component while it runs, with its communication steps. The steps of the engine call it, on any thread; it publishes nothing.
+
 use std::ops::Range;
 
 use super::{InputCourse, Slot, Trace};

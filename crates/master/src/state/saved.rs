@@ -1,3 +1,5 @@
+//! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are no part of it.
+
 use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
 use crate::fault::Fault;
 use crate::graph::Graph;
