@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gyrator::observer::{ObserverError, OutputPoint, StopRequest, View};
+use gyrator::observer::{ObserverError, StopRequest, View};
 use gyrator::report::{Divergence, Report, Verdict};
 use gyrator::{Observer, Run, RunError};
 use serde::{Deserialize, Serialize};
@@ -185,15 +185,6 @@ impl Observer for Keeper {
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.course.push(view.time, view.steps, view.reals);
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn sees_outputs_alone(&self) -> bool {
-        true
-    }
-
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        self.course.push(point.time, point.steps, point.reals);
-        Ok(())
     }
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {
@@ -467,15 +458,6 @@ impl Observer for Comparing {
             true => ControlFlow::Break(StopRequest::Limit("it differs enough".to_owned())),
             false => ControlFlow::Continue(()),
         })
-    }
-
-    fn sees_outputs_alone(&self) -> bool {
-        true
-    }
-
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        self.comparison().take(point.time, point.steps, point.reals);
-        Ok(())
     }
 }
 

@@ -27,7 +27,6 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/surroundings.rs",
     "crates/fmu/src/surroundings/unix.rs",
     "crates/thread-team/src/team.rs",
-    "crates/thread-team/src/wide.rs",
     "crates/worker/src/board.rs",
     "crates/worker/src/crash_handler.rs",
     "crates/worker/src/leaving.rs",
