@@ -1,17 +1,15 @@
-//! FMUs in this process that are called together, in macro-steps in a row: everything is as where each macro-step is made by
-//! itself, and as where the phases go through the units, which threads make them do.
+//! FMUs in this process that are called together: everything is as where the calls go through the units, which threads make
+//! them do.
 
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use gyrator::observer::{ObserverError, OutputPoint, StopRequest};
 use gyrator::system::FmuCache;
-use gyrator::{Observer, Recorder, Run, RunOptions, System, View};
+use gyrator::{Recorder, Run, RunOptions, System};
 use gyrator_system::toml_file;
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
@@ -23,12 +21,11 @@ const STEPS: u32 = 300;
 /// Ways to make a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
-    InARow,
-    OneByOne,
+    Together,
     ThroughUnits,
 }
 
-const WAYS: [Way; 3] = [Way::InARow, Way::OneByOne, Way::ThroughUnits];
+const WAYS: [Way; 2] = [Way::Together, Way::ThroughUnits];
 
 /// Copies of FMUs whose descriptions declare neither units of measure nor direct feed-through: any two make a bond, and what
 /// they publish stays as it is.
@@ -170,16 +167,8 @@ fn start(system: System, way: Way) -> Run {
 }
 
 /// Everything that a run shows, in bits.
-fn course(mut run: Run, way: Way) -> String {
-    let ended = match way {
-        Way::InARow => run.run().map(drop),
-        _ => loop {
-            match run.step() {
-                Ok(true) => {}
-                other => break other.map(drop),
-            }
-        },
-    };
+fn course(mut run: Run) -> String {
+    let ended = run.run().map(drop);
     let (report, view) = (run.report(), run.view());
     let bits: Vec<u64> = view.reals.iter().map(|value| value.to_bits()).collect();
     let mut text = format!(
@@ -208,37 +197,23 @@ fn course(mut run: Run, way: Way) -> String {
 
 #[track_caller]
 fn expect_one_course(make: impl Fn() -> System) -> String {
-    let [in_a_row, one_by_one, through_units] = WAYS.map(|way| course(start(make(), way), way));
-    assert_eq!(in_a_row, one_by_one);
-    assert_eq!(in_a_row, through_units);
-    in_a_row
-}
-
-/// Macro-steps of the system are made in a row.
-#[track_caller]
-fn expect_rows(system: System) {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let mut run = start(system, Way::InARow);
-    run.observe(Display(seen.clone(), AtomicU64::new(0)))
-        .unwrap();
-    run.run().unwrap();
-    let seen = seen.lock().unwrap();
-    assert!(seen.len() < STEPS as usize * 2 / 3, "{seen:?}");
+    let [together, through_units] = WAYS.map(|way| course(start(make(), way)));
+    assert_eq!(together, through_units);
+    together
 }
 
 #[test]
-fn macro_steps_in_a_row_are_the_same_to_the_last_bit() {
+fn calls_of_lanes_are_the_same_to_the_last_bit() {
     let copies = Copies::new();
     for pairs in [1, 2, 7, 40] {
-        expect_rows(copies.bonds(pairs));
         let text = expect_one_course(|| copies.bonds(pairs));
         assert!(text.contains("stop-time 300 "), "{text}");
     }
 }
 
-/// Alone, four together, in groups that end where the number of axes changes, and with more axes than the ledger adds in a row.
+/// Of one number of axes, and of several.
 #[test]
-fn macro_steps_in_a_row_of_bonds_with_several_axes_are_the_same_to_the_last_bit() {
+fn bonds_with_several_axes_are_the_same_to_the_last_bit() {
     let copies = Copies::new();
     let cases: [&[usize]; 5] = [
         &[2],
@@ -253,16 +228,14 @@ fn macro_steps_in_a_row_of_bonds_with_several_axes_are_the_same_to_the_last_bit(
                 false => copies.bonds_of_axes(axes),
                 true => followed(copies.bonds_of_axes(axes)),
             };
-            expect_rows(make());
             let text = expect_one_course(make);
             assert!(text.contains("stop-time 300 "), "{text}");
         }
     }
 }
 
-/// Outputs that are stale: the ledger looks at them macro-step by macro-step.
 #[test]
-fn macro_steps_in_a_row_with_stale_outputs_are_the_same_to_the_last_bit() {
+fn stale_outputs_are_the_same_to_the_last_bit() {
     let copies = Copies::with_dependencies("1");
     for pairs in [1, 7] {
         let stale = || {
@@ -270,7 +243,6 @@ fn macro_steps_in_a_row_with_stale_outputs_are_the_same_to_the_last_bit() {
             system.exchange("stale");
             system
         };
-        expect_rows(stale());
         let text = expect_one_course(stale);
         assert!(text.contains("stop-time 300 "), "{text}");
     }
@@ -284,11 +256,10 @@ fn macro_steps_in_a_row_with_stale_outputs_are_the_same_to_the_last_bit() {
     }
 }
 
-/// In the first steps, in the middle of some in a row, and in the last but one; a wish to end among them.
+/// In the first steps, in the middle, and in the last but one; a wish to end among them.
 #[test]
-fn a_fault_in_a_row_has_the_effect_that_it_has_alone() {
+fn a_fault_in_a_lane_has_the_effect_that_it_has_alone() {
     let copies = Copies::new();
-    expect_rows(copies.faulty(2, "none", "do_step", 0.0));
     for time in [H, 1.5, 2.98] {
         for function in ["do_step", "get"] {
             for fault in [
@@ -341,15 +312,15 @@ fn c77_changed_control_words_change_no_result() {
 #[ignore = "run by the test above"]
 fn c77_control_words_in_this_process() {
     let copies = Copies::new();
-    let expected = course(
-        start(copies.faulty(2, "none", "do_step", 0.0), Way::InARow),
-        Way::InARow,
-    );
+    let expected = course(start(
+        copies.faulty(2, "none", "do_step", 0.0),
+        Way::Together,
+    ));
     let values = |text: &str| text.lines().skip(4).map(str::to_owned).collect::<Vec<_>>();
     for fault in ["round_upwards", "change_float_control"] {
         for function in ["do_step", "get"] {
-            let run = start(copies.faulty(2, fault, function, 1.5), Way::InARow);
-            let found = course(run, Way::InARow);
+            let run = start(copies.faulty(2, fault, function, 1.5), Way::Together);
+            let found = course(run);
             assert_eq!(values(&found), values(&expected), "{fault} in {function}");
         }
     }
@@ -357,7 +328,7 @@ fn c77_control_words_in_this_process() {
 
 /// A tracker sees every communication point, and an interruption ends the run at the next one.
 #[test]
-fn points_are_tracked_and_interruptions_heard_between_macro_steps_in_a_row() {
+fn points_are_tracked_and_interruptions_heard_between_macro_steps() {
     let copies = Copies::new();
     let points = Arc::new(Mutex::new(Vec::new()));
     let interrupt = Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -415,10 +386,9 @@ fn converted(copies: &Copies, extrapolation: &str) -> System {
 }
 
 #[test]
-fn predictions_in_a_row_are_the_same_to_the_last_bit() {
+fn predictions_are_the_same_to_the_last_bit() {
     let copies = Copies::new();
     for pairs in [1, 2, 7] {
-        expect_rows(followed(copies.bonds(pairs)));
         let text = expect_one_course(|| followed(copies.bonds(pairs)));
         assert!(text.contains("stop-time 300 "), "{text}");
     }
@@ -430,20 +400,17 @@ fn predictions_in_a_row_are_the_same_to_the_last_bit() {
             system.exchange("stale");
             system
         };
-        expect_rows(make());
         let text = expect_one_course(make);
         assert!(text.contains("stop-time 300 "), "{text}");
     }
     for extrapolation in ["auto", "hold"] {
-        expect_rows(converted(&copies, extrapolation));
         let text = expect_one_course(|| converted(&copies, extrapolation));
         assert!(text.contains("stop-time 300 "), "{text}");
     }
 }
 
-/// Rows begin and end where observers, alarms and defects want it: one of these is the first macro-step of a row.
 #[test]
-fn a_fault_at_any_place_in_a_row_has_the_effect_that_it_has_alone() {
+fn a_fault_at_any_step_has_the_effect_that_it_has_alone() {
     let copies = Copies::new();
     let stale = Copies::with_dependencies("1");
     for step in 20..75 {
@@ -476,9 +443,9 @@ fn a_fault_after_predictions_has_the_effect_that_it_has_alone() {
 }
 
 #[test]
-fn predictions_in_a_row_allocate_nothing() {
+fn predictions_allocate_nothing() {
     let copies = Copies::new();
-    let mut run = start(converted(&copies, "auto"), Way::InARow);
+    let mut run = start(converted(&copies, "auto"), Way::Together);
     run.run_until(50.0 * H).unwrap();
     let counted = allocation_counter::measure(|| {
         run.run_until(290.0 * H).unwrap();
@@ -487,9 +454,9 @@ fn predictions_in_a_row_allocate_nothing() {
 }
 
 #[test]
-fn macro_steps_in_a_row_allocate_nothing() {
+fn macro_steps_allocate_nothing() {
     let copies = Copies::new();
-    let mut run = start(copies.faulty(3, "none", "do_step", 0.0), Way::InARow);
+    let mut run = start(copies.faulty(3, "none", "do_step", 0.0), Way::Together);
     run.run_until(20.0 * H).unwrap();
     let counted = allocation_counter::measure(|| {
         run.run_until(290.0 * H).unwrap();
@@ -497,105 +464,8 @@ fn macro_steps_in_a_row_allocate_nothing() {
     assert_eq!(counted.count_total, 0, "{counted:?}");
 }
 
-/// Looks at every tenth point.
-struct Display(Arc<Mutex<Vec<u64>>>, AtomicU64);
-
-impl Observer for Display {
-    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.0.lock().unwrap().push(view.steps);
-        self.1.store(view.steps, Ordering::Relaxed);
-        Ok(ControlFlow::Continue(()))
-    }
-
-    fn can_miss_a_point(&self) -> bool {
-        !(self.1.load(Ordering::Relaxed) + 1).is_multiple_of(10)
-    }
-}
-
 #[test]
-fn an_observer_that_can_miss_points_sees_those_that_it_needs() {
-    let copies = Copies::new();
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let mut run = start(copies.faulty(1, "none", "do_step", 0.0), Way::InARow);
-    run.observe(Display(seen.clone(), AtomicU64::new(0)))
-        .unwrap();
-    run.run().unwrap();
-    let seen = seen.lock().unwrap();
-    assert!(seen.len() < STEPS as usize, "{seen:?}");
-    assert!(
-        seen.is_sorted() && seen.last() == Some(&u64::from(STEPS)),
-        "{seen:?}"
-    );
-    // The point after each that it cannot do without.
-    let needed = seen
-        .windows(2)
-        .filter(|pair| (pair[0] + 1).is_multiple_of(10));
-    assert!(
-        needed.into_iter().all(|pair| pair[1] == pair[0] + 1),
-        "{seen:?}"
-    );
-}
-
-/// Looks at outputs alone, and fails at a point.
-struct Glance {
-    fails_at: u64,
-    /// Points that it saw, and those of them that it saw as a whole.
-    seen: Arc<Mutex<(Vec<u64>, usize)>>,
-}
-
-impl Glance {
-    fn see(&self, steps: u64) -> Result<(), ObserverError> {
-        self.seen.lock().unwrap().0.push(steps);
-        match steps == self.fails_at {
-            true => Err("the disk is full".into()),
-            false => Ok(()),
-        }
-    }
-}
-
-impl Observer for Glance {
-    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
-        self.seen.lock().unwrap().1 += 1;
-        self.see(view.steps).map(ControlFlow::Continue)
-    }
-
-    fn sees_outputs_alone(&self) -> bool {
-        true
-    }
-
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        self.see(point.steps)
-    }
-}
-
-#[test]
-fn an_observer_of_outputs_sees_each_point_once_and_ends_the_run_where_it_fails() {
-    let copies = Copies::new();
-    let courses: [fn(System) -> System; 2] = [|held| held, followed];
-    for (course, fails_at) in [(0, 77), (0, u64::MAX), (1, 77), (1, u64::MAX)] {
-        let seen = Arc::default();
-        let system = courses[course](copies.faulty(1, "none", "do_step", 0.0));
-        let mut run = start(system, Way::InARow);
-        run.observe(Glance {
-            fails_at,
-            seen: Arc::clone(&seen),
-        })
-        .unwrap();
-        let last = fails_at.min(u64::from(STEPS));
-        match run.run() {
-            Ok(report) => assert_eq!(report.steps, last),
-            Err(error) => assert_eq!(error.to_string(), "the disk is full"),
-        }
-        assert_eq!((run.report().steps, run.has_ended()), (last, true));
-        let (points, views) = &*seen.lock().unwrap();
-        assert_eq!(*points, (1..=last).collect::<Vec<_>>());
-        // The first macro-steps are made one by one.
-        assert!(points.len() > views + 20, "{views} of them as a whole");
-    }
-}
-
-#[test]
-fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
+fn rows_of_outputs_are_the_same() {
     let copies = Copies::new();
     let courses: [fn(System) -> System; 2] = [|held| held, followed];
     let recorded = |way, fault, follow: usize, patterns: [&str; 2], interval| {
@@ -604,7 +474,7 @@ fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
         let (recorder, rows) = Recorder::memory();
         let recorder = recorder.variables(patterns).interval(interval);
         run.observe(recorder).unwrap();
-        let ended = course(run, way);
+        let ended = course(run);
         let rows = rows.take();
         let bits =
             |values: &[f64]| -> Vec<u64> { values.iter().map(|value| value.to_bits()).collect() };
@@ -617,10 +487,10 @@ fn rows_of_outputs_are_the_same_in_macro_steps_in_a_row() {
     for fault in ["none", "error", "finish", "nan"] {
         for (patterns, interval) in [(chosen[0], H), (chosen[1], 7.0 * H), (chosen[2], H)] {
             for follow in [0, 1] {
-                let in_a_row = recorded(Way::InARow, fault, follow, patterns, interval);
-                assert!(in_a_row.0[0].len() > 17, "{fault}");
-                let one_by_one = recorded(Way::OneByOne, fault, follow, patterns, interval);
-                assert!(in_a_row == one_by_one, "{fault} {patterns:?} {interval}");
+                let [together, through_units] =
+                    WAYS.map(|way| recorded(way, fault, follow, patterns, interval));
+                assert!(together.0[0].len() > 17, "{fault}");
+                assert!(together == through_units, "{fault} {patterns:?} {interval}");
             }
         }
     }

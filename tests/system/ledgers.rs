@@ -1,12 +1,12 @@
-//! The energies of bonds do not depend on how the engine keeps their accounts.
+//! The energies of bonds do not depend on what else is in the system.
 
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::{ClosureUnit, Report, RunOptions, System};
 use gyrator_testkit::ModelUnit;
 
-/// Pairs of masses with a spring between them (Rodríguez 2022, table 1, case 1), for 0.5 s. All inputs are held copies, which one of the
-/// accounts takes; `is_apart` adds a unit without connections, with which the other one is kept.
-fn report(pairs: usize, exchange: &str, is_apart: bool, in_rows: bool) -> Report {
+/// Pairs of masses with a spring between them (Rodríguez 2022, table 1, case 1), for 0.5 s. All inputs are held copies;
+/// `is_apart` adds a unit without connections.
+fn report(pairs: usize, exchange: &str, is_apart: bool) -> Report {
     let mut system = System::new(1e-3);
     system.stop_time(0.5).method("jacobi").extrapolation("hold");
     system.exchange(exchange);
@@ -33,49 +33,18 @@ fn report(pairs: usize, exchange: &str, is_apart: bool, in_rows: bool) -> Report
     if is_apart {
         system.add("zz", ClosureUnit::new(&[], &[("y", 1.0)], |_| {}));
     }
-    let mut run = system.start(&RunOptions::default()).unwrap();
-    if in_rows {
-        return run.run().unwrap();
-    }
-    while run.step().unwrap() {}
-    run.report()
+    system.start(&RunOptions::default()).unwrap().run().unwrap()
 }
 
-#[track_caller]
-fn expect_equal(one: f64, other: f64, what: &str) {
-    // Rounding of 500 sums.
-    let difference = (one - other).abs();
-    assert!(
-        difference <= 1e-9 * one.abs() && one != 0.0,
-        "{what}: {one} and {other}"
-    );
-}
-
+/// To the bit.
 fn compare(pairs: usize, exchange: &str) {
-    for in_rows in [false, true] {
-        let [alone, beside] =
-            [false, true].map(|is_apart| report(pairs, exchange, is_apart, in_rows));
-        for (alone, beside) in alone.bonds.iter().zip(&beside.bonds) {
-            let what = format!("{} of {pairs}, {exchange}", alone.name);
-            for (one, other, name) in [
-                (
-                    alone.energy.residual_energy_integrated,
-                    beside.energy.residual_energy_integrated,
-                    "integrated energy",
-                ),
-                (
-                    alone.residual_energy_integrated_error,
-                    beside.residual_energy_integrated_error,
-                    "error of it",
-                ),
-            ] {
-                expect_equal(one, other, &format!("{name} of {what}"));
-            }
-        }
+    let [alone, beside] = [false, true].map(|is_apart| report(pairs, exchange, is_apart));
+    for (alone, beside) in alone.bonds.iter().zip(&beside.bonds) {
+        assert_eq!(alone, beside, "{exchange}, {pairs}");
+        assert_ne!(alone.energy.residual_energy_integrated, 0.0);
     }
 }
 
-/// Inputs are copies of the outputs that follow them: these accounts are added four macro-steps at a time, or four bonds.
 #[test]
 fn a_unit_without_connections_changes_no_energy_of_fresh_outputs() {
     for pairs in [1, 2, 5] {

@@ -15,10 +15,13 @@ use rayon::prelude::*;
 use super::error_bars::{result, rows};
 use super::random_verdicts::Truth;
 
+/// Greatest error of a healthy run, in ranges of the signal.
+pub(super) const HEALTHY: f64 = 0.7;
+
 /// What a run is, by its greatest error over the range of the signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// Below 0.7.
+    /// Below [`HEALTHY`].
     Healthy,
     Between,
     /// Above 2 and growing, or not finite.
@@ -47,7 +50,7 @@ impl Class {
         let [early, late] = [&errors[quarter..2 * quarter], &errors[3 * quarter..]].map(greatest);
         match greatest(&errors) / range.max(f64::MIN_POSITIVE) {
             _ if run.iter().any(|value| !value.is_finite()) => Self::Diverging,
-            error if error < 0.7 => Self::Healthy,
+            error if error < HEALTHY => Self::Healthy,
             error if error > 2.0 && late >= 2.0 * early => Self::Diverging,
             _ => Self::Between,
         }

@@ -168,10 +168,6 @@ impl Observer for ProgressObserver {
         }
         Ok(ControlFlow::Continue(()))
     }
-
-    fn can_miss_a_point(&self) -> bool {
-        !self.0.wanted.load(Ordering::Relaxed)
-    }
 }
 
 /// Form of the display, with the period of the run.

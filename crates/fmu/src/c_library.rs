@@ -15,10 +15,11 @@
     reason = "calls the C library and the functions of the FMU"
 )]
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::ffi::{c_char, c_uint};
+use std::ffi::{c_char, c_uint, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fmi2_abi::Component;
@@ -105,19 +106,14 @@ mod other {
 #[cfg(not(unix))]
 use other::{initstate, seed48, setstate};
 
-/// What the C library keeps, for one instance.
+/// What the C library keeps, for one instance. The lock keeps its users apart.
 pub(crate) struct CState {
     /// Where the state of `random` lies: in `bytes`, or where the FMU has put it by `initstate`.
-    random: UnsafeCell<*mut c_char>,
+    random: AtomicPtr<c_char>,
     /// The state of `drand48`.
-    drand48: UnsafeCell<[u16; 3]>,
-    _bytes: Box<UnsafeCell<[u64; RANDOM_BYTES / 8]>>,
+    drand48: [AtomicU16; 3],
+    _bytes: Box<[AtomicU64; RANDOM_BYTES / 8]>,
 }
-
-// SAFETY: the cells are used inside of the lock alone.
-unsafe impl Sync for CState {}
-// SAFETY: the pointers lead to its own bytes or to memory of the FMU.
-unsafe impl Send for CState {}
 
 /// A call with a state in place.
 struct Call<'a> {
@@ -125,23 +121,22 @@ struct Call<'a> {
     /// The states that were in place before.
     random: *mut c_char,
     drand48: [u16; 3],
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl CState {
     /// The state that a new process has.
     pub(crate) fn new() -> Self {
-        let bytes = Box::new(UnsafeCell::new([0; RANDOM_BYTES / 8]));
-        let place = bytes.get().cast::<c_char>();
+        let bytes = Box::new([const { AtomicU64::new(0) }; RANDOM_BYTES / 8]);
+        let place = (&raw const *bytes).cast::<c_char>().cast_mut();
         let lock = Lock::take();
         // SAFETY: there are so many bytes, which live as long as the state is in use, and the lock is held.
         let before = unsafe { initstate(FIRST_SEED, place, RANDOM_BYTES) };
-        // SAFETY: it was in use before.
-        unsafe { setstate(before) };
+        set_random(before, &lock);
         drop(lock);
         Self {
-            random: UnsafeCell::new(place),
-            drand48: UnsafeCell::new([0; 3]),
+            random: AtomicPtr::new(place),
+            drand48: Default::default(),
             _bytes: bytes,
         }
     }
@@ -175,56 +170,56 @@ impl<'a> Call<'a> {
     #[inline]
     fn begin(state: &'a CState) -> Self {
         let lock = Lock::take();
-        // SAFETY: the lock is held.
-        let own = unsafe { *state.random.get() };
-        // SAFETY: the state was made by `initstate`, and the lock is held.
-        let random = unsafe { setstate(own) };
-        // SAFETY: the seed lives during the call, and the lock is held.
-        let drand48 = unsafe { seed48(state.drand48.get()) };
-        // SAFETY: the C library returns where it keeps the former seed.
-        let drand48 = unsafe { *drand48 };
+        let random = set_random(state.random.load(Relaxed), &lock);
+        let own = state.drand48.each_ref().map(|part| part.load(Relaxed));
+        let drand48 = set_drand48(own, &lock);
         Self {
             state,
             random,
             drand48,
-            _lock: lock,
+            lock,
         }
     }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was in place before this call, and the lock is still held.
-        let random = unsafe { setstate(self.random) };
-        // SAFETY: the lock is held.
-        unsafe { *self.state.random.get() = random };
-        // SAFETY: as above; the seed lives during the call.
-        let drand48 = unsafe { seed48(&raw mut self.drand48) };
-        // SAFETY: the C library returns where it keeps the former seed.
-        let drand48 = unsafe { *drand48 };
-        // SAFETY: the lock is held.
-        unsafe { *self.state.drand48.get() = drand48 };
+        let random = set_random(self.random, &self.lock);
+        self.state.random.store(random, Relaxed);
+        let own = set_drand48(self.drand48, &self.lock);
+        for (part, own) in self.state.drand48.iter().zip(own) {
+            part.store(own, Relaxed);
+        }
     }
+}
+
+/// Puts a state of `random` into place: one that `initstate` has made, or that was in place before. Returns the former one.
+fn set_random(state: *mut c_char, _lock: &Lock) -> *mut c_char {
+    // SAFETY: such a state lives as long as its instance, and the lock is held.
+    unsafe { setstate(state) }
+}
+
+/// Puts a state of `drand48` into place. Returns the former one.
+fn set_drand48(mut state: [u16; 3], _lock: &Lock) -> [u16; 3] {
+    // SAFETY: the seed lives during the call, and the lock is held.
+    let former = unsafe { seed48(&raw mut state) };
+    // SAFETY: the C library returns where it keeps the former seed; the lock is held.
+    unsafe { *former }
 }
 
 /// An instance with a state of its own: the component that the functions of this file are given.
 #[repr(C)]
 pub(crate) struct OwnState {
     /// The component that the FMU has made.
-    component: UnsafeCell<Component>,
+    component: AtomicPtr<c_void>,
     functions: &'static Functions,
     state: CState,
 }
 
-// SAFETY: `component` is written once, while the instance is being made.
-unsafe impl Sync for OwnState {}
-// SAFETY: the component may be used by any thread, one at a time (FMI 2.0 section 2.1.1).
-unsafe impl Send for OwnState {}
-
 impl OwnState {
     pub(crate) fn new(functions: &'static Functions, state: CState) -> Self {
         Self {
-            component: UnsafeCell::new(ptr::null_mut()),
+            component: AtomicPtr::default(),
             functions,
             state,
         }
@@ -243,8 +238,7 @@ impl OwnState {
     /// Makes the component of an instance: calls `make` with its state in place.
     pub(crate) fn make(&self, make: impl FnOnce() -> Component) -> Component {
         let made = self.state.during(make);
-        // SAFETY: the instance is being made, so that no other call uses it.
-        unsafe { *self.component.get() = made };
+        self.component.store(made, Relaxed);
         match made.is_null() {
             true => made,
             false => ptr::from_ref(self).cast_mut().cast(),
@@ -253,8 +247,7 @@ impl OwnState {
 
     /// The component that the FMU knows.
     pub(crate) fn component(&self) -> Component {
-        // SAFETY: it is written while the instance is being made, and the calls of an instance come one after the other.
-        unsafe { *self.component.get() }
+        self.component.load(Relaxed)
     }
 }
 

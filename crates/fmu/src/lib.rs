@@ -30,8 +30,6 @@
 
 mod archive;
 mod c_library;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-mod code_pages;
 mod compiling;
 mod description;
 mod elf;

@@ -184,8 +184,6 @@ pub(crate) struct Library {
     pub(crate) functions: &'static Functions,
     /// The instance's own state of the C library, if the library uses one.
     pub(crate) own_state: Option<std::sync::Arc<OwnState>>,
-    /// Held as long as an instance has the library.
-    in_use: std::sync::Arc<()>,
     /// Resources have to outlive every instance.
     _unpacked: std::sync::Arc<Unpacked>,
 }
@@ -194,13 +192,9 @@ pub(crate) struct Library {
 pub(crate) struct Source<'a> {
     pub(crate) model: &'a str,
     pub(crate) file: &'a LibraryFile,
-    /// Of the libraries of the same FMU.
-    pub(crate) in_use: &'a std::sync::Arc<()>,
     /// Functions that it has to have.
     pub(crate) needed: Vec<&'static str>,
     pub(crate) loading: Loading<'a>,
-    /// A copy is to use the pages of the unpacked library.
-    pub(crate) shares_pages: bool,
 }
 
 impl Library {
@@ -216,9 +210,6 @@ impl Library {
         });
         let handle = opened.map_err(|reason| source.error(reason))?;
         let handle = ManuallyDrop::new(handle);
-        if source.shares_pages {
-            share_pages(&handle, source.file).map_err(|reason| source.error(reason))?;
-        }
         check_version(&handle, warnings);
         let functions = Functions::look_up(&handle, &source.needed).map_err(|functions| {
             let (model, file) = source.names();
@@ -231,7 +222,6 @@ impl Library {
         Ok(Self {
             functions: Box::leak(Box::new(functions)),
             own_state: None,
-            in_use: std::sync::Arc::clone(source.in_use),
             _unpacked: unpacked,
         })
     }
@@ -241,7 +231,6 @@ impl Library {
         Self {
             functions: Box::leak(Box::new(self.functions.guarded())),
             own_state: Some(std::sync::Arc::new(OwnState::new(self.functions, state))),
-            in_use: std::sync::Arc::clone(&self.in_use),
             _unpacked: std::sync::Arc::clone(&self._unpacked),
         }
     }
@@ -288,16 +277,6 @@ unsafe fn symbol<T: Copy>(handle: &Handle, name: &str) -> Option<T> {
     // SAFETY: the type is right by the contract of this function; a NULL symbol is an error.
     let symbol = unsafe { handle.get::<Option<T>>(name) };
     symbol.ok().and_then(|symbol| *symbol)
-}
-
-/// Lets a copy use the pages of the unpacked library where they are equal, before any of its functions is called.
-fn share_pages(handle: &Handle, file: &LibraryFile) -> Result<(), String> {
-    // SAFETY: the address of the function is not followed.
-    let function = unsafe { symbol::<f::DoStep>(handle, "fmi2DoStep") };
-    match function {
-        Some(function) => file.share_pages(function as *const std::ffi::c_void),
-        None => Ok(()),
-    }
 }
 
 /// `fmi2GetTypesPlatform` and `fmi2GetVersion` have to return fixed texts; a deviation is worth a

@@ -131,23 +131,6 @@ impl LibraryFile {
         &self.path
     }
 
-    /// Gives the loaded copy, of which `function` is one, the pages of the original library that are never written.
-    ///
-    /// # Errors
-    /// If the copy cannot be called any more.
-    pub(crate) fn share_pages(&self, function: *const std::ffi::c_void) -> Result<(), String> {
-        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-        if let Some(original) = &self.original {
-            let used = crate::code_pages::share(&self.path, function, original)?;
-            if let (Some(memory), Some(used)) = (&self.memory, used) {
-                memory.keep_only(&used);
-            }
-        }
-        #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-        let _ = function;
-        Ok(())
-    }
-
     /// Whether the system has refused this very file for the place where it lies, before any of its code
     /// has run.
     pub(crate) fn is_refused(&self, error: &LoadError) -> bool {

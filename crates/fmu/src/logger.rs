@@ -28,10 +28,6 @@ unsafe extern "C" {
         message: fmi2_abi::String,
         ...
     );
-    /// From the C library: allocates, for `allocateMemory`.
-    pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void;
-    /// From the C library: frees, for `freeMemory`.
-    pub(crate) fn free(memory: *mut c_void);
 }
 
 /// Bytes of the name of an instance or a category that are shown.
@@ -195,12 +191,8 @@ fn sink_of(environment: usize, instance: &str) -> Option<Arc<LogSink>> {
         return Some(Arc::clone(sink));
     }
     let of_component = || {
-        let mut found = sinks
-            .values()
-            .filter(|s| environment != 0 && lock(&s.state).component == environment);
-        // Instances that have the variables of a library in turn may have a component in common.
-        let mut named = found.clone().filter(|sink| sink.instance == instance);
-        named.next().or_else(|| found.next())
+        let mut all = sinks.values();
+        all.find(|sink| environment != 0 && lock(&sink.state).component == environment)
     };
     let making = || MAKING.with_borrow(Clone::clone);
     let of_name = || sinks.values().find(|sink| sink.instance == instance);

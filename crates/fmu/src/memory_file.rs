@@ -1,13 +1,12 @@
 //! Files that are nowhere but in memory.
 
 use std::fs::File;
-use std::ops::Range;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 /// Most bytes that a process keeps in memory files: more than any system of small FMUs needs, and
@@ -35,25 +34,6 @@ impl MemoryFile {
         Ok(Self { file })
     }
 
-    /// Gives the memory of all bytes back that lie outside of these ranges, which are whole pages in their order.
-    #[cfg(target_pointer_width = "64")]
-    pub(crate) fn keep_only(&self, ranges: &[Range<u64>]) {
-        let Ok(length) = self.file.metadata().map(|metadata| metadata.len()) else {
-            return;
-        };
-        let starts = std::iter::once(0).chain(ranges.iter().map(|range| range.end));
-        let ends = ranges.iter().map(|range| range.start).chain([length]);
-        for (start, end) in starts.zip(ends) {
-            let Some(count) = end.checked_sub(start).filter(|count| *count > 0) else {
-                continue;
-            };
-            let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            if rustix::fs::fallocate(&self.file, mode, start, count).is_ok() {
-                KEPT.fetch_sub(count, Ordering::Relaxed);
-            }
-        }
-    }
-
     /// A path that leads to it as long as it is open.
     pub(crate) fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.file.as_raw_fd()).into()
@@ -69,8 +49,7 @@ fn create(name: &str) -> Result<rustix::fd::OwnedFd, Errno> {
     }
 }
 
-/// Counts bytes that are going to be kept in memory, if they fit. A library is never unloaded: they are given back only
-/// where they turn out not to be used.
+/// Counts bytes that are going to be kept in memory, if they fit. They are never given back: a library is never unloaded.
 pub(crate) fn reserve(bytes: u64) -> std::io::Result<()> {
     let most = most();
     let sum = |kept: u64| kept.checked_add(bytes).filter(|sum| *sum <= most);

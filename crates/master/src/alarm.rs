@@ -1,8 +1,8 @@
 //! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
-//! result looks wrong.
+//! result looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
 
 use crate::extremes::greater;
-use crate::ledger::{BondEnergy, Ledger, Powers};
+use crate::ledger::{BondEnergy, Ledger};
 use crate::state_stream::{StateStream, Stored, stored};
 
 // The constants of the detector are choices; the tests below hold their purpose: a burst is one
@@ -92,51 +92,6 @@ impl Alarms {
             let may_raise = self.points > WARM_UP;
             detector.look(residual, transferred, || time, may_raise, fades);
         }
-    }
-
-    /// Looks at the powers of one bond at some points in a row, of which their greatest magnitudes
-    /// are given, W, too; [`pass`](Self::pass) counts them. The levels may fade at the last of them only
-    /// ([`points_until_fading`](Self::points_until_fading)). `time_of` gives their times, s.
-    #[inline]
-    pub(crate) fn observe_rows_of_bond(
-        &mut self,
-        bond: usize,
-        powers: Powers<'_>,
-        [most_residual, most_transferred]: [f64; 2],
-        time_of: &dyn Fn(usize) -> f64,
-    ) {
-        let until_fading = self.points_until_fading();
-        let last = powers.steps.checked_sub(1);
-        let (Some(detector), Some(last)) = (self.bonds.get_mut(bond), last) else {
-            return;
-        };
-        let fades = until_fading == last as u64;
-        if most_residual > detector.usual || detector.is_raised {
-            for point in 0..powers.steps {
-                let [residual, transferred] = (powers.of)(point);
-                let may_raise = self.points + point as u64 >= WARM_UP;
-                let fades = fades && point == last;
-                detector.look(residual, transferred, || time_of(point), may_raise, fades);
-            }
-            return;
-        }
-        detector.power = greater(most_transferred, detector.power);
-        if fades {
-            let may_raise = self.points + last as u64 >= WARM_UP;
-            let [residual, transferred] = (powers.of)(last);
-            detector.look(residual, transferred, || time_of(last), may_raise, true);
-        }
-    }
-
-    /// Points before that at which the levels fade next.
-    #[inline(always)]
-    pub(crate) fn points_until_fading(&self) -> u64 {
-        FADE_EVERY - 1 - self.points % FADE_EVERY
-    }
-
-    /// Counts points at which all bonds were looked at.
-    pub(crate) fn pass(&mut self, points: u64) {
-        self.points += points;
     }
 
     /// The alarms of the bond with this index of the graph.

@@ -217,12 +217,6 @@ impl Audit {
         }
     }
 
-    /// Whether a step adds anything.
-    #[inline(always)]
-    pub(crate) fn is_needed(&self) -> bool {
-        self.is_needed
-    }
-
     /// Adds the step that has just been made, or a part of it: the first one if `begins`.
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step, begins: bool) {
         if !self.is_needed {

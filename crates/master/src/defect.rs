@@ -6,13 +6,10 @@
 //! connection defect; Kyllingstad et al. (2025), who control the step by it. Limits: an output that is
 //! stale is compared as it was published, and an error that source and receiver share is not seen.
 
-use gyrator_thread_team::{Four, Loops, Places, with_wide_registers};
-
 use crate::extremes::{greater, less};
 use crate::inner_steps::InnerSteps;
-use crate::rows::Rows;
 use crate::single_steps::SingleSteps;
-use crate::state::{Courses, InputsInARow, SystemState, input_at_start};
+use crate::state::{InputCourse, NO_COPY, SystemState};
 use crate::state_stream::stored;
 use crate::step::Step;
 
@@ -82,8 +79,8 @@ pub struct Defects {
     next: u64,
     single_steps: SingleSteps,
     inner_steps: InnerSteps,
-    /// Some connections are between components that do not step with each macro-step.
-    has_slow: bool,
+    /// Groups of as many connections as they can have, all between components that step with each macro-step.
+    are_even: Vec<bool>,
     /// A step control uses the last defects.
     for_control: bool,
 }
@@ -129,59 +126,17 @@ impl Group {
         work: [0.0; LANES],
     };
 
-    /// Adds a step of all its connections, whose inputs are held.
+    /// Adds a step of all its connections, with their [values](values_of).
     #[inline(always)]
-    fn add(&mut self, used: [f64; LANES], given: [f64; LANES], length: f64) {
-        for lane in 0..LANES {
-            self.add_one(lane, used[lane], used[lane], given[lane], length);
+    fn add(&mut self, values: [[f64; 3]; LANES], length: f64) {
+        for (lane, values) in values.into_iter().enumerate() {
+            self.add_one(lane, values, length);
         }
     }
 
-    /// As [`add`](Self::add) for the steps of the rows, in which each value that is given is used in the step after it. The values
-    /// are finite.
+    /// Adds a step of one connection, with its [values](values_of).
     #[inline(always)]
-    fn add_rows<F: Four>(&mut self, sources: Places, rows: &Rows, length: f64) {
-        let mut rows = rows.all().map(|row| F::at(row, sources));
-        let (Some(used), Some(mut given)) = (rows.next(), rows.next()) else {
-            return;
-        };
-        self.add(used.into(), given.into(), length);
-        let [
-            mut work,
-            mut squares,
-            mut max,
-            mut least,
-            mut greatest,
-            mut last,
-        ] = [
-            self.work,
-            self.squares,
-            self.max,
-            self.least,
-            self.greatest,
-            self.last,
-        ]
-        .map(F::from);
-        let length = F::all(length);
-        for next in rows {
-            // The value used is the last one given, so the mean defect is half of that at the end, and that is −Δy.
-            last = given - next;
-            let square = last * last;
-            work = work + square;
-            squares = squares + square * length;
-            max = last.magnitude().or_more(max);
-            least = next.or_less(least);
-            greatest = next.or_more(greatest);
-            given = next;
-        }
-        (self.work, self.squares, self.max) = (work.into(), squares.into(), max.into());
-        (self.least, self.greatest) = (least.into(), greatest.into());
-        (self.given, self.last) = (given.into(), last.into());
-    }
-
-    /// Adds a step of one connection: the value used at its end, where `given` is given, and the one used at its `start`.
-    #[inline(always)]
-    fn add_one(&mut self, lane: usize, start: f64, used: f64, given: f64, length: f64) {
+    fn add_one(&mut self, lane: usize, [start, used, given]: [f64; 3], length: f64) {
         let defect = used - given;
         let twice_mean = (start - self.given[lane]) + defect;
         self.work[lane] += (twice_mean * (given - self.given[lane])).abs();
@@ -214,70 +169,17 @@ impl Group {
     }
 }
 
-/// Macro-steps in a row, which are added to the accounts of all connections.
-struct Observation<'a> {
-    groups: &'a mut [Group],
-    rows: &'a Rows,
-    sources: &'a [u32],
-    length: f64,
-}
-
-impl Loops for Observation<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<F: Four>(self) {
-        let (rows, length) = (self.rows, self.length);
-        let (sources, last_sources) = self.sources.as_chunks::<LANES>();
-        for (group, sources) in self.groups.iter_mut().zip(sources) {
-            let sources = sources.map(|source| source as usize);
-            group.add_rows::<F>(sources.into(), rows, length);
+/// The values that an input had at the start and at the end of a step, and the one that its source gave then.
+#[inline(always)]
+fn values_of(state: &SystemState, input: usize) -> [f64; 3] {
+    let (courses, reals) = (&state.courses, &state.signals.reals);
+    let used = courses.values[input];
+    match courses.copies[input] {
+        NO_COPY => {
+            let course = &courses.inputs[input];
+            [course.curve.at(0.0), used, course.fed(reals)]
         }
-        if let Some(group) = self.groups.last_mut() {
-            for (lane, source) in last_sources.iter().enumerate() {
-                let mut values = rows.all().map(|row| row[*source as usize]);
-                let mut used = values.next().unwrap_or(0.0);
-                for given in values {
-                    group.add_one(lane, used, used, given, length);
-                    used = given;
-                }
-            }
-        }
-    }
-}
-
-/// As [`Observation`], with the values that inputs had, which were held.
-struct ObservationOfUsed<'a> {
-    groups: &'a mut [Group],
-    connections: usize,
-    inputs: &'a InputsInARow,
-    steps: usize,
-    length: f64,
-}
-
-impl Loops for ObservationOfUsed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<F: Four>(self) {
-        let (whole, rest) = self.groups.split_at_mut(self.connections / LANES);
-        for (index, group) in whole.iter_mut().enumerate() {
-            // Registers.
-            let mut sums = *group;
-            for step in 0..self.steps {
-                let (used, given) = self.inputs.used_and_given(step, index);
-                sums.add(used, given, self.length);
-            }
-            *group = sums;
-        }
-        if let [group] = rest {
-            for step in 0..self.steps {
-                let (used, given) = self.inputs.used_and_given(step, whole.len());
-                for lane in 0..self.connections % LANES {
-                    group.add_one(lane, used[lane], used[lane], given[lane], self.length);
-                }
-            }
-        }
+        output => [used, used, reals[output as usize]],
     }
 }
 
@@ -291,6 +193,14 @@ impl Defects {
             group.see(lane, given);
             group.given[lane] = given;
         }
+        let steps_with_each = |input: &InputCourse| {
+            let members = &state.units.members;
+            members[input.component].every == 1 && members[input.source_component].every == 1
+        };
+        let groups_of = state.courses.inputs.chunks(LANES);
+        let are_even = groups_of
+            .map(|inputs| inputs.len() == LANES && inputs.iter().all(steps_with_each))
+            .collect();
         Self {
             groups,
             connections,
@@ -299,7 +209,7 @@ impl Defects {
             next: 0,
             single_steps: SingleSteps::new(state),
             inner_steps: InnerSteps::new(state),
-            has_slow: state.units.members.iter().any(|member| member.every > 1),
+            are_even,
             for_control: !for_fixed_steps,
         }
     }
@@ -309,85 +219,51 @@ impl Defects {
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) -> bool {
         self.time += step.size;
         let knows_more = step.index >= self.next && self.look(state, step);
-        match state.units.uniform {
-            true => self.observe_copies(&state.courses, &state.signals.reals, step.size),
-            false => self.observe_courses(state, step),
+        for index in 0..self.groups.len() {
+            match self.are_even[index] {
+                true => self.observe_even(index, state, step),
+                false => self.observe_each(index, state, step),
+            }
         }
         knows_more
     }
 
-    /// The same as [`observe_courses`](Self::observe_courses) where all inputs are copies of outputs and all
-    /// components step with each macro-step.
+    /// Adds a step of the connections of a group, all of which step with each macro-step.
     #[inline]
-    fn observe_copies(&mut self, courses: &Courses, reals: &[f64], length: f64) {
-        let (used, last_used) = courses.values.as_chunks::<LANES>();
-        let (sources, last_sources) = courses.sources.as_chunks::<LANES>();
-        let given = |source: u32| reals[source as usize];
-        for (group, (used, sources)) in self.groups.iter_mut().zip(used.iter().zip(sources)) {
-            group.add(*used, sources.map(given), length);
-        }
-        if let Some(group) = self.groups.last_mut() {
-            for (lane, (used, source)) in last_used.iter().zip(last_sources).enumerate() {
-                group.add_one(lane, *used, *used, given(*source), length);
+    fn observe_even(&mut self, index: usize, state: &SystemState, step: &Step) {
+        let values = std::array::from_fn(|lane| values_of(state, index * LANES + lane));
+        self.groups[index].add(values, step.size);
+        if self.for_control {
+            for lane in 0..LANES {
+                self.take_error(index * LANES + lane, state);
             }
         }
     }
 
-    /// How many macro-steps from this index on are only added to the accounts.
-    #[inline(always)]
-    pub(crate) fn steps_until_look(&self, index: u64) -> u64 {
-        self.next.saturating_sub(index)
-    }
-
-    /// Adds the macro-steps of the rows, all of this `length`, s, where all inputs are copies of outputs. None of them may be
-    /// one in which more than the accounts is looked at.
-    pub(crate) fn observe_rows(&mut self, rows: &Rows, sources: &[u32], length: f64) {
-        for _ in 0..rows.steps() {
-            self.time += length;
-        }
-        with_wide_registers(Observation {
-            groups: &mut self.groups,
-            rows,
-            sources,
-            length,
-        });
-    }
-
-    /// As [`observe_rows`](Self::observe_rows) where inputs are no copies.
-    pub(crate) fn observe_used(&mut self, inputs: &InputsInARow, steps: usize, length: f64) {
-        for _ in 0..steps {
-            self.time += length;
-        }
-        with_wide_registers(ObservationOfUsed {
-            groups: &mut self.groups,
-            connections: self.connections,
-            inputs,
-            steps,
-            length,
-        });
-    }
-
-    fn observe_courses(&mut self, state: &SystemState, step: &Step) {
-        let (courses, reals) = (&state.courses, &state.signals.reals[..]);
-        let inputs = courses.inputs.iter().zip(&courses.values);
-        for (index, (input, used)) in inputs.enumerate() {
-            let mut length = step.size;
-            if self.has_slow {
-                let members = &state.units.members;
-                let (receiver, source) =
-                    (&members[input.component], &members[input.source_component]);
-                if !receiver.is_due(step.index + 1) || !source.is_due(step.index + 1) {
-                    continue;
-                }
-                length *= receiver.every.max(source.every) as f64;
+    /// Adds a step of the connections of a group whose steps end.
+    fn observe_each(&mut self, index: usize, state: &SystemState, step: &Step) {
+        for connection in index * LANES..self.connections.min((index + 1) * LANES) {
+            let input = &state.courses.inputs[connection];
+            let members = &state.units.members;
+            let ends = [&members[input.component], &members[input.source_component]];
+            if !ends.iter().all(|member| member.is_due(step.index + 1)) {
+                continue;
             }
-            let start = input_at_start(state, index);
-            let group = &mut self.groups[index / LANES];
-            group.add_one(index % LANES, start, *used, input.fed(reals), length);
+            let every = ends[0].every.max(ends[1].every);
+            let length = step.size * every as f64;
+            let values = values_of(state, connection);
+            self.groups[index].add_one(connection % LANES, values, length);
             if self.for_control {
-                group.last[index % LANES] = -input.error_at_end(reals, *used);
+                self.take_error(connection, state);
             }
         }
+    }
+
+    /// Takes the error that a step control looks at for the last defect of a connection.
+    fn take_error(&mut self, connection: usize, state: &SystemState) {
+        let (courses, reals) = (&state.courses, &state.signals.reals);
+        let error = courses.inputs[connection].error_at_end(reals, courses.values[connection]);
+        self.groups[connection / LANES].last[connection % LANES] = -error;
     }
 
     /// Keeps ranges in the steps m·2ᵏ with m from 4 to 7, and looks at outputs in them and in those after them.
@@ -465,7 +341,7 @@ impl Defects {
     }
 }
 
-stored!(Defects { groups, time, earlier, next, single_steps, inner_steps; connections, has_slow, for_control });
+stored!(Defects { groups, time, earlier, next, single_steps, inner_steps; connections, are_even, for_control });
 stored!(Group {
     last,
     squares,
@@ -534,7 +410,7 @@ mod tests {
         let mut group = Group::EMPTY;
         group.given[0] = 1.0;
         for (start, used, given) in [(1.0, 1.0, 3.0), (3.0, 5.0, 2.0), (2.0, 1.0, 5.0)] {
-            group.add_one(0, start, used, given, H);
+            group.add_one(0, [start, used, given], H);
         }
         assert_eq!(
             group.work,

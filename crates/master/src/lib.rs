@@ -86,7 +86,6 @@ mod registries;
 pub mod registry;
 pub mod report;
 mod resolve;
-mod rows;
 pub mod run;
 mod run_options;
 pub mod scenario;

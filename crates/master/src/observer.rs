@@ -37,17 +37,6 @@ pub struct View<'a> {
     pub watched: &'a [Watched],
 }
 
-/// The outputs of a system at a communication point.
-#[derive(Debug, Clone, Copy)]
-pub struct OutputPoint<'a> {
-    /// As [`View::time`].
-    pub time: f64,
-    /// As [`View::steps`].
-    pub steps: u64,
-    /// As [`View::reals`].
-    pub reals: &'a [f64],
-}
-
 impl View<'_> {
     /// Energies that the power bonds of a component carry, by its place in [`Graph::component_names`]; `None` where
     /// it is at no power bond.
@@ -138,28 +127,6 @@ pub trait Observer: Send {
     /// Ends the run; other observers still finish.
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError>;
 
-    /// Whether it can do without the next communication point, as a display that looks now and then: macro-steps may then be
-    /// made in a row, which takes less time, until it says otherwise. It sees the last point of each row. No by default.
-    fn can_miss_a_point(&self) -> bool {
-        false
-    }
-
-    /// Whether it looks at nothing but the time and the published real outputs of the communication points to come, until it says otherwise:
-    /// macro-steps may then be made in a row, of which [`outputs`](Self::outputs) sees all points but the last, which
-    /// [`step`](Self::step) sees. No by default; it watches nothing then.
-    fn sees_outputs_alone(&self) -> bool {
-        false
-    }
-
-    /// A macro-step has been made, and another one follows in any case, unless this fails.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        let _ = point;
-        Ok(())
-    }
-
     /// The run has ended, well or not; called once in either case.
     ///
     /// # Errors
@@ -186,18 +153,6 @@ impl Observer for Box<dyn Observer> {
 
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         (**self).step(view)
-    }
-
-    fn can_miss_a_point(&self) -> bool {
-        (**self).can_miss_a_point()
-    }
-
-    fn sees_outputs_alone(&self) -> bool {
-        (**self).sees_outputs_alone()
-    }
-
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        (**self).outputs(point)
     }
 
     fn finish(&mut self, report: &Report) -> Result<(), ObserverError> {

@@ -2,8 +2,7 @@
 //!
 //! Between two rounds of work they spin for a short time and then sleep, so that a machine with other work keeps its cores. The
 //! thread that hands out the work does it, too, and never waits for one that has not come: a helper that sleeps or has lost its
-//! core costs no more than the attempt to wake it. Each thread can use [wide registers](with_wide_registers) for loops over many
-//! numbers.
+//! core costs no more than the attempt to wake it.
 
 #![doc = include_str!("../README.md")]
 
@@ -11,8 +10,6 @@ mod gate;
 mod platform;
 mod team;
 mod wait_policy;
-mod wide;
 
 pub use team::ThreadTeam;
 pub use wait_policy::WaitPolicy;
-pub use wide::{Four, Loops, Number, Places, with_wide_registers};

@@ -4,16 +4,22 @@
 //! A handler may use little: no memory is taken, no lock, and the only functions of the C library
 //! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.
 
-#![expect(unsafe_code, reason = "installs a signal handler")]
+#![expect(
+    unsafe_code,
+    reason = "reads what the system passes to a signal handler"
+)]
 
 use std::ffi::{c_int, c_void};
-use std::mem::MaybeUninit;
-use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicI32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicI32, AtomicU32};
+
+use nix::sys::signal::{Signal, raise};
+use rustix::fs::{Mode, OFlags};
+use rustix::thread::Timespec;
 
 use crate::board::Crash;
+use crate::signals;
 
 /// Signals that mean that code went wrong.
 const SIGNALS: [c_int; 7] = [
@@ -32,7 +38,7 @@ const STACK_REACH: (usize, usize) = (1 << 20, 4096);
 
 static CRASH: OnceLock<&'static Crash> = OnceLock::new();
 /// The process whose crashes are noted: copies of it that FMUs make are not.
-static PROCESS: AtomicI32 = AtomicI32::new(0);
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// The thread that has installed the handler, and calls FMUs.
 static THREAD: AtomicI32 = AtomicI32::new(0);
@@ -42,24 +48,22 @@ pub(crate) fn install(crash: &'static Crash) {
     if CRASH.set(crash).is_err() {
         return;
     }
-    PROCESS.store(process(), Relaxed);
+    PROCESS.store(std::process::id(), Relaxed);
     THREAD.store(thread(), Relaxed);
     handle(note);
 }
 
 /// Installs a handler of signals that mean that code went wrong.
 pub(crate) fn handle(handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
-    // SAFETY: all zero is an action without flags.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    let mut action = signals::no_action();
     action.sa_sigaction = handler as *const () as usize;
     // On the stack that Rust's threads have for that, as the usual one may be full. The handler
     // itself makes the next signal of the kind deadly: were it so at once, a second thread that
     // crashes would end the process before the first crash is noted.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     for signal in SIGNALS {
-        // SAFETY: the action is complete, and its handler does only what a handler may.
         // Where it cannot be installed, less is known of a crash.
-        let _ = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+        signals::action(signal, Some(&action));
     }
 }
 
@@ -68,7 +72,7 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
     // SAFETY: the system gives a valid pointer to a handler with SA_SIGINFO.
     let info = unsafe { &*info };
     let code = info.si_code;
-    let is_copy = PROCESS.load(Relaxed) != process();
+    let is_copy = PROCESS.load(Relaxed) != std::process::id();
     if let Some(crash) = CRASH.get().filter(|_| !is_copy) {
         match crash.thread.compare_exchange(0, thread(), Relaxed, Relaxed) {
             Ok(_) => note_first(crash, signal, info, context),
@@ -76,14 +80,19 @@ extern "C" fn note(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
             Err(_) => {}
         }
     }
-    // SAFETY: the default action runs no code of this process.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    signals::reset(signal);
     // A signal sent by a process does not come again by itself; nor does a breakpoint or forbidden
     // call of the system: the next instruction would be carried out.
     let comes_again = code > 0 && !matches!(signal, libc::SIGTRAP | libc::SIGSYS);
     if !comes_again {
-        // SAFETY: raising a signal is sound; its default action waits for the end of the handler.
-        unsafe { libc::raise(signal) };
+        end_by(signal);
+    }
+}
+
+/// Ends the process by a signal that has its default action, which waits for the end of a handler of the same signal.
+pub(crate) fn end_by(signal: c_int) {
+    if let Ok(signal) = Signal::try_from(signal) {
+        let _ = raise(signal);
     }
 }
 
@@ -110,7 +119,7 @@ fn note_first(crash: &Crash, signal: c_int, info: &libc::siginfo_t, context: *mu
 /// one ends the process, and so the pause: there may be thousands of threads here, which must not take
 /// its time.
 fn wait_until_noted(crash: &Crash) {
-    let pause = libc::timespec {
+    let pause = Timespec {
         tv_sec: 1,
         tv_nsec: 0,
     };
@@ -118,14 +127,9 @@ fn wait_until_noted(crash: &Crash) {
         if crash.signal.load(Acquire) != 0 {
             return;
         }
-        // SAFETY: the pause is valid during the call, and what remains of it is not asked for.
-        unsafe { libc::nanosleep(&raw const pause, ptr::null_mut()) };
+        // An interrupted pause is as good.
+        let _ = rustix::thread::nanosleep(&pause);
     }
-}
-
-fn process() -> c_int {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::getpid() }
 }
 
 /// A system call: glibc has a function for it since 2.30.
@@ -178,30 +182,17 @@ impl Place {
 
 /// Notes the file whose code lies at this address.
 fn note_library(crash: &Crash, address: usize) {
-    // SAFETY: the path is a C string.
-    let file = unsafe {
-        libc::open(
-            c"/proc/self/maps".as_ptr(),
-            libc::O_RDONLY | libc::O_CLOEXEC,
-        )
-    };
-    if file < 0 {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(c"/proc/self/maps", flags, Mode::empty()) else {
         return;
-    }
+    };
     let mut search = Search::new(address);
     let mut block = [0_u8; 512];
-    loop {
-        // SAFETY: the block has room for so many bytes.
-        let count = unsafe { libc::read(file, block.as_mut_ptr().cast(), block.len()) };
-        let Ok(count @ 1..) = usize::try_from(count) else {
-            break;
-        };
+    while let Ok(count @ 1..) = rustix::io::read(&file, &mut block) {
         if block[..count].iter().any(|byte| search.take(*byte, crash)) {
             break;
         }
     }
-    // SAFETY: the file was opened above.
-    unsafe { libc::close(file) };
 }
 
 /// Reads the lines `start-end rights offset device inode path` of `/proc/self/maps`.

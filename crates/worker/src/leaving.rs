@@ -9,9 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gyrator_fmu::flight_recorder::{self, Slot};
 
-use crate::{crash_handler, death};
-#[cfg(target_os = "linux")]
-use immediate::end_process;
+use crate::{crash_handler, death, signals};
 
 /// Ends the process without running what FMUs have registered for its end, which often crashes
 /// . Their output through the C library appears.
@@ -19,15 +17,14 @@ pub(crate) fn leave(code: u8) -> ! {
     // SAFETY: NULL stands for all open streams.
     // Output that cannot be written is lost.
     let _ = unsafe { libc::fflush(ptr::null_mut()) };
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(code.into()) }
+    end_process(code.into())
 }
 
 /// The program ends by itself.
 static IS_LEAVING: AtomicBool = AtomicBool::new(false);
 
 /// The process that reports how an FMU has ended it, and the slots with the calls in progress.
-static REPORTED: OnceLock<(libc::pid_t, &'static [Slot])> = OnceLock::new();
+static REPORTED: OnceLock<(u32, &'static [Slot])> = OnceLock::new();
 
 /// The exit code of a process that an FMU has ended.
 static CODE: AtomicU8 = AtomicU8::new(0);
@@ -43,15 +40,13 @@ pub fn report_exit_of_fmus(code: u8) {
     let mut is_first = false;
     REPORTED.get_or_init(|| {
         is_first = true;
-        // SAFETY: the call takes nothing and cannot fail.
-        (unsafe { libc::getpid() }, flight_recorder::record_here())
+        (std::process::id(), flight_recorder::record_here())
     });
     if is_first {
         // SAFETY: the function stays where it is until the end.
         // If it cannot be registered, exit is as without.
         let _ = unsafe { libc::atexit(at_exit) };
-        #[cfg(target_os = "linux")]
-        immediate::report_quick_exit();
+        report_quick_exit();
         crash_handler::handle(report_crash);
     }
 }
@@ -68,10 +63,8 @@ pub fn before_exit_of_fmus(act: impl Fn() + Send + 'static) {
 /// Whether this is the process that reports how an FMU has ended it. Copies that an FMU has made of the process may end as
 /// they like.
 fn is_reported() -> bool {
-    // SAFETY: the call takes nothing and cannot fail.
-    let process = unsafe { libc::getpid() };
     let reported = REPORTED.get();
-    reported.is_some_and(|(reported, _)| *reported == process)
+    reported.is_some_and(|(reported, _)| *reported == std::process::id())
 }
 
 /// Ends the process with a message if an FMU is about to end it.
@@ -81,15 +74,14 @@ fn end_if_reported(what: &str) {
     }
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
     while IS_ENDING.swap(true, Ordering::Relaxed) {
-        // SAFETY: waits for another thread, which ends the process.
-        unsafe { libc::pause() };
+        // Another thread ends the process.
+        rustix::event::pause();
     }
     report(what);
     // A handler of a signal may have interrupted what the last act needs.
-    // SAFETY: the default action runs no code of this process.
-    unsafe { libc::signal(libc::SIGALRM, libc::SIG_DFL) };
-    // SAFETY: ends a process that does not end by itself.
-    unsafe { libc::alarm(LONGEST_END) };
+    signals::reset(libc::SIGALRM);
+    // Ends a process that does not end by itself.
+    nix::unistd::alarm::set(LONGEST_END);
     let act = LAST_ACT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(act) = &*act {
         act();
@@ -100,75 +92,58 @@ fn end_if_reported(what: &str) {
 /// Longest time that the last act may take, s.
 const LONGEST_END: c_uint = 60;
 
-#[cfg(not(target_os = "linux"))]
-fn end_process(code: c_int) -> ! {
-    // SAFETY: ends the process.
-    unsafe { libc::_exit(code) }
+unsafe extern "C" {
+    fn at_quick_exit(function: extern "C" fn()) -> c_int;
 }
 
-/// `_exit`, `_Exit` and `quick_exit`, which call nothing at the end of a process that is registered for `exit`.
-#[cfg(target_os = "linux")]
-mod immediate {
-    use std::ffi::c_int;
-
-    use super::end_if_reported;
-
-    unsafe extern "C" {
-        fn at_quick_exit(function: extern "C" fn()) -> c_int;
+fn report_quick_exit() {
+    extern "C" fn at_end() {
+        end_if_reported("an FMU called quick_exit");
     }
+    // SAFETY: the function stays where it is until the end.
+    // If it cannot be registered, quick_exit is as without.
+    let _ = unsafe { at_quick_exit(at_end) };
+}
 
-    pub(super) fn report_quick_exit() {
-        extern "C" fn at_end() {
-            end_if_reported("an FMU called quick_exit");
-        }
-        // SAFETY: the function stays where it is until the end.
-        // If it cannot be registered, quick_exit is as without.
-        let _ = unsafe { at_quick_exit(at_end) };
-    }
+/// The `_exit` of all code of the process outside of the C library, which calls nothing at the end of a process that is
+/// registered for `exit`: libraries that are loaded later find the functions of the program before those of the C library.
+// SAFETY: it does what the function of this name does.
+#[unsafe(no_mangle)]
+extern "C" fn _exit(code: c_int) -> ! {
+    end_if_reported("an FMU called _exit");
+    end_process(code)
+}
 
-    /// The `_exit` of all code of the process outside of the C library: libraries that are loaded later find the
-    /// functions of the program before those of the C library.
-    // SAFETY: it does what the function of this name does.
-    #[unsafe(no_mangle)]
-    extern "C" fn _exit(code: c_int) -> ! {
-        end_if_reported("an FMU called _exit");
-        end_process(code)
-    }
+/// As above.
+// SAFETY: it does what the function of this name does.
+#[unsafe(no_mangle)]
+extern "C" fn _Exit(code: c_int) -> ! {
+    end_if_reported("an FMU called _Exit");
+    end_process(code)
+}
 
-    /// As above.
-    // SAFETY: it does what the function of this name does.
-    #[unsafe(no_mangle)]
-    extern "C" fn _Exit(code: c_int) -> ! {
-        end_if_reported("an FMU called _Exit");
-        end_process(code)
-    }
-
-    /// What the C library does in `_exit`.
-    pub(super) fn end_process(code: c_int) -> ! {
-        loop {
-            // SAFETY: ends the process.
-            unsafe { libc::syscall(libc::SYS_exit_group, code) };
-        }
+/// What the C library does in `_exit`.
+fn end_process(code: c_int) -> ! {
+    loop {
+        // SAFETY: ends the process.
+        unsafe { libc::syscall(libc::SYS_exit_group, code) };
     }
 }
 
 /// The handler of crashes.
 extern "C" fn report_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the default action runs no code of this process.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    signals::reset(signal);
     if is_reported() {
         report(death::known_signal(signal).unwrap_or("a signal"));
     }
-    // SAFETY: raising a signal is sound; its default action waits for the end of the handler.
-    unsafe { libc::raise(signal) };
+    crash_handler::end_by(signal);
 }
 
 /// Writes what has ended the process, and the calls in progress. Takes no memory: a crash may have spoilt it.
 fn report(what: &str) {
     // Where it cannot be written, the end of the process still reports it.
     let write = |text: &[u8]| {
-        // SAFETY: the text has that length.
-        let _ = unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+        let _ = rustix::io::write(rustix::stdio::stderr(), text);
     };
     write(b"error: ");
     write(what.as_bytes());

@@ -7,14 +7,17 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+
 /// Ctrl-C, the end of a service or a job, the end of a terminal.
-const ENDING: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Signals that ask to end wait on this thread, and on threads and processes that it starts meanwhile,
 /// for as long as this lives.
 #[derive(Debug)]
 pub struct Held {
-    previous: libc::sigset_t,
+    /// `None` if the system did not change the mask.
+    previous: Option<SigSet>,
     /// The mask is that of a thread.
     not_send: PhantomData<*const ()>,
 }
@@ -24,36 +27,22 @@ pub struct Held {
 #[must_use]
 pub fn hold() -> Held {
     Held {
-        previous: mask(libc::SIG_BLOCK, &ending()),
+        previous: ending().thread_swap_mask(SigmaskHow::SIG_BLOCK).ok(),
         not_send: PhantomData,
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        mask(libc::SIG_SETMASK, &self.previous);
+        if let Some(previous) = self.previous {
+            // The only error is a wrong mask.
+            let _ = previous.thread_set_mask();
+        }
     }
 }
 
-fn ending() -> libc::sigset_t {
-    // SAFETY: a set is valid with any bits.
-    let mut set: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: the set is valid during the call, which cannot fail.
-    unsafe { libc::sigemptyset(&raw mut set) };
-    for signal in ENDING {
-        // SAFETY: the set is valid during the call. The only error is a wrong number.
-        unsafe { libc::sigaddset(&raw mut set, signal) };
-    }
-    set
-}
-
-/// Changes the mask of this thread; returns the one before.
-fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
-    // SAFETY: a set is valid with any bits.
-    let mut previous: libc::sigset_t = unsafe { MaybeUninit::zeroed().assume_init() };
-    // SAFETY: both sets are valid during the call. The only error is a wrong `how`.
-    unsafe { libc::pthread_sigmask(how, set, &raw mut previous) };
-    previous
+fn ending() -> SigSet {
+    ENDING.into_iter().collect()
 }
 
 /// Lets `install` put handlers of the signals that ask to end in place. SIGHUP stays ignored where it
@@ -62,7 +51,7 @@ fn mask(how: c_int, set: &libc::sigset_t) -> libc::sigset_t {
 /// # Errors
 /// Those of `install`.
 pub fn install_handlers<E>(install: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-    let before = ENDING.map(|signal| (signal, action(signal, None)));
+    let before = ENDING.map(|signal| (signal as c_int, action(signal as c_int, None)));
     let installed = install();
     for (signal, action_before) in before {
         let is_nohup = signal == libc::SIGHUP && action_before.sa_sigaction == libc::SIG_IGN;
@@ -77,40 +66,47 @@ pub fn install_handlers<E>(install: impl FnOnce() -> Result<(), E>) -> Result<()
 /// service or a job. Programs that an FMU starts get the usual action back.
 pub(crate) fn leave_ending_to_parent() {
     extern "C" fn nothing(_: c_int) {}
-    // SAFETY: all zero is an action without flags.
-    let mut ignoring: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    let mut ignoring = no_action();
     ignoring.sa_sigaction = nothing as *const () as usize;
     ignoring.sa_flags = libc::SA_RESTART;
     for signal in ENDING {
         // Where it cannot be installed, the signal ends this process, and the parent says so.
-        action(signal, Some(&ignoring));
+        action(signal as c_int, Some(&ignoring));
     }
-    // The parent may have held them while it started this process.
-    mask(libc::SIG_UNBLOCK, &ending());
+    // The parent may have held them while it started this process. The only error is a wrong mask.
+    let _ = ending().thread_unblock();
 }
 
-/// Returns the action of a signal, after which a new one is in its place.
-fn action(signal: c_int, new: Option<&libc::sigaction>) -> libc::sigaction {
-    // SAFETY: all zero is an action without flags.
-    let mut before: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+/// An action without flags, which blocks no other signal.
+pub(crate) fn no_action() -> libc::sigaction {
+    // SAFETY: all zero is such an action.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+/// Returns the action of a signal, after which a new one is in its place. What is called in a handler may call this.
+pub(crate) fn action(signal: c_int, new: Option<&libc::sigaction>) -> libc::sigaction {
+    let mut before = no_action();
     let new = new.map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the new action is NULL, or it is complete and its handler does nothing or was there before.
+    // SAFETY: the new action is NULL, or it is complete and its handler does what a handler may, or was there before.
     // The only error is a wrong number.
     let _ = unsafe { libc::sigaction(signal, new, &raw mut before) };
     before
 }
 
+/// Gives a signal its default action, which runs no code of this process.
+pub(crate) fn reset(signal: c_int) {
+    action(signal, Some(&no_action()));
+}
+
 /// Lets writes beyond the limit on the size of files fail instead of ending the process.
 pub fn survive_file_size_limit() {
-    // SAFETY: ignoring a signal runs no code.
-    // The only error is a wrong number.
-    let _ = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    let mut ignoring = no_action();
+    ignoring.sa_sigaction = libc::SIG_IGN;
+    action(libc::SIGXFSZ, Some(&ignoring));
 }
 
 /// Lets the system say how the children of this process end, also where the program that started it
 /// ignores SIGCHLD and has passed that on.
 pub fn hear_of_children() {
-    // SAFETY: the default action runs no code.
-    // The only error is a wrong number.
-    let _ = unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+    reset(libc::SIGCHLD);
 }

@@ -2,11 +2,12 @@
 
 #![expect(unsafe_code, reason = "calls the C library")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
+use std::ops::Range;
 use std::ptr;
 use std::sync::Mutex;
 
-use fmi2_abi::CallbackFunctions;
+use fmi2_abi::{CallbackFunctions, Logger};
 
 /// Ends the process as a write through a wild pointer does: by the signal SIGSEGV, raised by the
 /// processor in the code of the FMU.
@@ -25,9 +26,13 @@ pub fn segmentation_fault() -> ! {
     }
     // An importer has caught the signal and gone on.
     loop {
-        // SAFETY: raising a signal is sound, whatever its handler does.
-        unsafe { libc::raise(libc::SIGSEGV) };
+        raise(libc::SIGSEGV);
     }
+}
+
+fn raise(signal: c_int) {
+    // SAFETY: raising a signal is sound, whatever its handler does.
+    unsafe { libc::raise(signal) };
 }
 
 /// Ends the process as an unexpected breakpoint does: by the signal SIGTRAP. A handler that
@@ -39,16 +44,12 @@ pub fn trap() {
         std::arch::asm!("int3");
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: raising a signal is sound.
-    unsafe {
-        libc::raise(libc::SIGTRAP);
-    }
+    raise(libc::SIGTRAP);
 }
 
 /// Ends the process as the system does when memory runs out: by the signal SIGKILL.
 pub fn kill_process() {
-    // SAFETY: raising a signal is sound.
-    unsafe { libc::raise(libc::SIGKILL) };
+    raise(libc::SIGKILL);
 }
 
 /// Uses the whole stack, and more.
@@ -60,30 +61,21 @@ pub fn stack_overflow(depth: u64) -> u64 {
     stack_overflow(depth + 1).wrapping_add(std::hint::black_box(frame)[0])
 }
 
-/// Uses the whole stack of a thread that has no other one for signal handlers, as those of C have
-/// none, and waits for it.
+/// Uses the whole stack of a thread that has no other one for signal handlers, and waits for it. Threads of Rust have one only
+/// if the program is Rust's: the standard library of a `cdylib` installs no handlers, and so makes none.
 pub fn stack_overflow_in_thread() {
-    extern "C" fn overflow(_: *mut c_void) -> *mut c_void {
-        std::hint::black_box(stack_overflow(0));
-        ptr::null_mut()
-    }
-    let mut thread = std::mem::MaybeUninit::uninit();
-    // SAFETY: the thread takes no argument.
-    let made = unsafe {
-        libc::pthread_create(thread.as_mut_ptr(), ptr::null(), overflow, ptr::null_mut())
-    };
-    if made == 0 {
-        // SAFETY: the thread was made.
-        let thread = unsafe { thread.assume_init() };
-        // SAFETY: no other thread waits for it.
-        unsafe { libc::pthread_join(thread, ptr::null_mut()) };
-    }
+    let thread = std::thread::spawn(|| std::hint::black_box(stack_overflow(0)));
+    drop(thread.join());
 }
 
 /// Closes standard input, output and error.
 pub fn close_standard_streams() {
-    for descriptor in 0..3 {
-        // SAFETY: the descriptors belong to the process; that its owner still needs them is the
+    close(0..3);
+}
+
+fn close(descriptors: Range<c_int>) {
+    for descriptor in descriptors {
+        // SAFETY: the descriptors belong to the process; that their owners still need them is the
         // point.
         unsafe { libc::close(descriptor) };
     }
@@ -189,16 +181,19 @@ pub fn overwrite_shared_memory() {
     }
 }
 
+fn fork() -> libc::pid_t {
+    // SAFETY: the new processes of this file call nothing but functions that are allowed after a fork, or crash.
+    unsafe { libc::fork() }
+}
+
 /// Starts a process that has left its parent, its session and its terminal, and never ends by itself.
 pub fn start_daemon() {
-    // SAFETY: the new process calls nothing but functions that are allowed after a fork.
-    if unsafe { libc::fork() } != 0 {
+    if fork() != 0 {
         return;
     }
     // SAFETY: leaves the session.
     unsafe { libc::setsid() };
-    // SAFETY: as above.
-    if unsafe { libc::fork() } != 0 {
+    if fork() != 0 {
         // SAFETY: ends the process in between, as a daemon's parent does.
         unsafe { libc::_exit(0) };
     }
@@ -210,8 +205,7 @@ pub fn start_daemon() {
 
 /// Starts a process that is a copy of this one and crashes, and waits for its end.
 pub fn crash_in_fork() {
-    // SAFETY: the new process crashes at once.
-    let child = unsafe { libc::fork() };
+    let child = fork();
     if child == 0 {
         segmentation_fault();
     }
@@ -221,19 +215,17 @@ pub fn crash_in_fork() {
 
 /// Closes all descriptors of the process, also those that it does not know.
 pub fn close_all_descriptors() {
-    for descriptor in 0..1024 {
-        // SAFETY: that their owner still needs them is the point.
-        unsafe { libc::close(descriptor) };
-    }
+    close(0..1024);
 }
 
-/// The logger that the last instance was given.
-static LOGGER: Mutex<Option<usize>> = Mutex::new(None);
+/// The logger that the last instance was given, and its environment.
+static LOGGER: Mutex<Option<(Logger, usize)>> = Mutex::new(None);
 
 /// Remembers callbacks for [`misuse_logger`].
 pub(crate) fn remember(functions: &CallbackFunctions) {
-    if let Ok(mut logger) = LOGGER.lock() {
-        *logger = Some(ptr::from_ref(functions) as usize);
+    if let Ok(mut remembered) = LOGGER.lock() {
+        let environment = functions.component_environment.expose_provenance();
+        *remembered = functions.logger.map(|logger| (logger, environment));
     }
 }
 
@@ -242,17 +234,13 @@ pub(crate) fn remember(functions: &CallbackFunctions) {
 /// message of another, and sequences that change a terminal (C-18 to C-22).
 pub fn misuse_logger() {
     let remembered = LOGGER.lock().ok().and_then(|logger| *logger);
-    let Some(functions) = remembered else {
+    let Some((logger, environment)) = remembered else {
         return;
     };
-    // SAFETY: the importer keeps the callbacks for as long as an instance lives, and one asks.
-    let functions = unsafe { &*(functions as *const CallbackFunctions) };
-    let Some(logger) = functions.logger else {
-        return;
-    };
+    let environment = ptr::with_exposed_provenance_mut(environment);
     let mut endless = vec![b'x'; 50_000_000];
     endless.push(0);
-    let (null, environment) = (ptr::null(), functions.component_environment);
+    let null = ptr::null();
     let (usual, endless) = (c"category".as_ptr(), endless.as_ptr().cast());
     let number: c_int = 7;
     for (status, category, format) in [

@@ -13,7 +13,13 @@ macro_rules! export {
 
     (simulation $simulation:ty) => {
         const _: () = {
-            use $crate::ffi::abi::*;
+            use $crate::ffi::abi::{
+                Boolean, Byte, CallbackFunctions, FmuState, Integer, Real, Status, StatusKind, String, Type,
+                ValueReference,
+            };
+
+            type Own = $crate::ffi::Instance<$simulation>;
+            type Component<'a> = $crate::ffi::Component<'a, $simulation>;
 
             #[unsafe(no_mangle)]
             extern "C" fn fmi2GetTypesPlatform() -> String {
@@ -31,10 +37,10 @@ macro_rules! export {
                 kind: Type,
                 guid: String,
                 resource_location: String,
-                functions: *const CallbackFunctions,
+                functions: Option<&CallbackFunctions>,
                 visible: Boolean,
                 logging_on: Boolean,
-            ) -> Component {
+            ) -> Option<Box<Own>> {
                 $crate::ffi::silence_panics();
                 // SAFETY: the contract of fmi2Instantiate.
                 unsafe {
@@ -50,54 +56,64 @@ macro_rules! export {
                 }
             }
 
-            $crate::export! { @functions $simulation;
-                fmi2FreeInstance = free_instance(Component) -> ();
-                fmi2SetDebugLogging = set_debug_logging(Component, Boolean, usize, *const String) -> Status;
-                fmi2SetupExperiment = setup_experiment(Component, Boolean, Real, Real, Boolean, Real) -> Status;
-                fmi2EnterInitializationMode = enter_initialization_mode(Component) -> Status;
-                fmi2ExitInitializationMode = exit_initialization_mode(Component) -> Status;
-                fmi2Terminate = terminate(Component) -> Status;
-                fmi2Reset = reset(Component) -> Status;
-                fmi2GetReal = get_real(Component, *const ValueReference, usize, *mut Real) -> Status;
-                fmi2GetInteger = get_integer(Component, *const ValueReference, usize, *mut Integer) -> Status;
-                fmi2GetBoolean = get_boolean(Component, *const ValueReference, usize, *mut Boolean) -> Status;
-                fmi2GetString = get_string(Component, *const ValueReference, usize, *mut String) -> Status;
-                fmi2SetReal = set_real(Component, *const ValueReference, usize, *const Real) -> Status;
-                fmi2SetInteger = set_integer(Component, *const ValueReference, usize, *const Integer) -> Status;
-                fmi2SetBoolean = set_boolean(Component, *const ValueReference, usize, *const Boolean) -> Status;
-                fmi2SetString = set_string(Component, *const ValueReference, usize, *const String) -> Status;
-                fmi2GetFMUstate = get_fmu_state(Component, *mut FmuState) -> Status;
-                fmi2SetFMUstate = set_fmu_state(Component, FmuState) -> Status;
-                fmi2FreeFMUstate = free_fmu_state(Component, *mut FmuState) -> Status;
-                fmi2SerializedFMUstateSize = serialized_fmu_state_size(Component, FmuState, *mut usize) -> Status;
-                fmi2SerializeFMUstate = serialize_fmu_state(Component, FmuState, *mut Byte, usize) -> Status;
-                fmi2DeSerializeFMUstate = deserialize_fmu_state(Component, *const Byte, usize, *mut FmuState) -> Status;
-                fmi2GetDirectionalDerivative = get_directional_derivative(Component, *const ValueReference, usize, *const ValueReference, usize, *const Real, *mut Real) -> Status;
-                fmi2SetRealInputDerivatives = set_real_input_derivatives(Component, *const ValueReference, usize, *const Integer, *const Real) -> Status;
-                fmi2GetRealOutputDerivatives = get_real_output_derivatives(Component, *const ValueReference, usize, *const Integer, *mut Real) -> Status;
-                fmi2DoStep = do_step(Component, Real, Real, Boolean) -> Status;
-                fmi2CancelStep = cancel_step(Component) -> Status;
-                fmi2GetStatus = get_status(Component, StatusKind, *mut Status) -> Status;
-                fmi2GetRealStatus = get_real_status(Component, StatusKind, *mut Real) -> Status;
-                fmi2GetIntegerStatus = get_integer_status(Component, StatusKind, *mut Integer) -> Status;
-                fmi2GetBooleanStatus = get_boolean_status(Component, StatusKind, *mut Boolean) -> Status;
-                fmi2GetStringStatus = get_string_status(Component, StatusKind, *mut String) -> Status;
+            $crate::export! { @functions [] $simulation;
+                fmi2FreeInstance = free_instance(Option<Box<Own>>) -> ();
+                fmi2SetupExperiment = setup_experiment(Component<'_>, Boolean, Real, Real, Boolean, Real) -> Status;
+                fmi2EnterInitializationMode = enter_initialization_mode(Component<'_>) -> Status;
+                fmi2ExitInitializationMode = exit_initialization_mode(Component<'_>) -> Status;
+                fmi2Terminate = terminate(Component<'_>) -> Status;
+                fmi2Reset = reset(Component<'_>) -> Status;
+                fmi2GetFMUstate = get_fmu_state(Component<'_>, Option<&mut FmuState>) -> Status;
+                fmi2SetFMUstate = set_fmu_state(Component<'_>, FmuState) -> Status;
+                fmi2FreeFMUstate = free_fmu_state(Component<'_>, Option<&mut FmuState>) -> Status;
+                fmi2SerializedFMUstateSize = serialized_fmu_state_size(Component<'_>, FmuState, Option<&mut usize>) -> Status;
+                fmi2GetRealOutputDerivatives = get_real_output_derivatives(Component<'_>, *const ValueReference, usize, *const Integer, *mut Real) -> Status;
+                fmi2DoStep = do_step(Component<'_>, Real, Real, Boolean) -> Status;
+                fmi2CancelStep = cancel_step(Component<'_>) -> Status;
+                fmi2GetStatus = get_status(Component<'_>, StatusKind, *mut Status) -> Status;
+                fmi2GetRealStatus = get_real_status(Component<'_>, StatusKind, Option<&mut Real>) -> Status;
+                fmi2GetIntegerStatus = get_integer_status(Component<'_>, StatusKind, *mut Integer) -> Status;
+                fmi2GetBooleanStatus = get_boolean_status(Component<'_>, StatusKind, Option<&mut Boolean>) -> Status;
+                fmi2GetStringStatus = get_string_status(Component<'_>, StatusKind, *mut String) -> Status;
+            }
+
+            $crate::export! { @functions [unsafe] $simulation;
+                fmi2SetDebugLogging = set_debug_logging(Component<'_>, Boolean, usize, *const String) -> Status;
+                fmi2GetReal = get_real(Component<'_>, *const ValueReference, usize, *mut Real) -> Status;
+                fmi2GetInteger = get_integer(Component<'_>, *const ValueReference, usize, *mut Integer) -> Status;
+                fmi2GetBoolean = get_boolean(Component<'_>, *const ValueReference, usize, *mut Boolean) -> Status;
+                fmi2GetString = get_string(Component<'_>, *const ValueReference, usize, *mut String) -> Status;
+                fmi2SetReal = set_real(Component<'_>, *const ValueReference, usize, *const Real) -> Status;
+                fmi2SetInteger = set_integer(Component<'_>, *const ValueReference, usize, *const Integer) -> Status;
+                fmi2SetBoolean = set_boolean(Component<'_>, *const ValueReference, usize, *const Boolean) -> Status;
+                fmi2SetString = set_string(Component<'_>, *const ValueReference, usize, *const String) -> Status;
+                fmi2SerializeFMUstate = serialize_fmu_state(Component<'_>, FmuState, *mut Byte, usize) -> Status;
+                fmi2DeSerializeFMUstate = deserialize_fmu_state(Component<'_>, *const Byte, usize, Option<&mut FmuState>) -> Status;
+                fmi2GetDirectionalDerivative = get_directional_derivative(Component<'_>, *const ValueReference, usize, *const ValueReference, usize, *const Real, *mut Real) -> Status;
+                fmi2SetRealInputDerivatives = set_real_input_derivatives(Component<'_>, *const ValueReference, usize, *const Integer, *const Real) -> Status;
             }
         };
     };
 
-    (@functions $simulation:ty; $($name:ident = $generic:ident($($type:ty),*) -> $result:ty;)*) => {$(
-        $crate::export! { @function $simulation; $name = $generic
+    (@functions $safety:tt $simulation:ty; $($name:ident = $generic:ident($($type:ty),*) -> $result:ty;)*) => {$(
+        $crate::export! { @function $safety $simulation; $name = $generic
             [a b c d e f g] [$($type),*] [] -> $result }
     )*};
 
     // Gives each argument a name, one after the other.
-    (@function $simulation:ty; $name:ident = $generic:ident [$next:ident $($names:ident)*]
+    (@function $safety:tt $simulation:ty; $name:ident = $generic:ident [$next:ident $($names:ident)*]
         [$type:ty $(, $types:ty)*] [$($done:tt)*] -> $result:ty) => {
-        $crate::export! { @function $simulation; $name = $generic
+        $crate::export! { @function $safety $simulation; $name = $generic
             [$($names)*] [$($types),*] [$($done)* ($next: $type)] -> $result }
     };
-    (@function $simulation:ty; $name:ident = $generic:ident [$($names:ident)*]
+    (@function [] $simulation:ty; $name:ident = $generic:ident [$($names:ident)*]
+        [] [$(($argument:ident: $type:ty))*] -> $result:ty) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn $name($($argument: $type),*) -> $result {
+            $crate::ffi::$generic::<$simulation>($($argument),*)
+        }
+    };
+    (@function [unsafe] $simulation:ty; $name:ident = $generic:ident [$($names:ident)*]
         [] [$(($argument:ident: $type:ty))*] -> $result:ty) => {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> $result {

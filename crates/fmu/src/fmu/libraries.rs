@@ -32,14 +32,7 @@ pub(super) struct Libraries {
     /// Whether the library was found to be one that this machine can load.
     is_checked: AtomicBool,
     copies: AtomicUsize,
-    /// Held by each library that an instance has.
-    in_use: Arc<()>,
 }
-
-/// Copies that serve one run after the other, each alone, are loaded faster as they are: of a library up to this size, bytes, a
-/// hundred take 200 MB, after which a study replaces its worker. With 1 MB a load takes 0.6 ms, and 1.0 ms if its pages are
-/// replaced by those of the unpacked library.
-const QUICKER_APART: u64 = 2 << 20;
 
 /// Copies of libraries that this process has loaded. They stay: libraries are never unloaded.
 static COPIES: AtomicUsize = AtomicUsize::new(0);
@@ -117,10 +110,6 @@ impl Fmu {
             is_checked.store(true, Ordering::Relaxed);
         }
         let has_unique_symbols = self.sharing().unique_symbols > 0;
-        // Copies that are called in turn evict each other's code from the caches.
-        let is_beside_others = Arc::strong_count(&inner.libraries.in_use) > 1;
-        let size = std::fs::metadata(binary.path()).map_or(0, |file| file.len());
-        let shares_pages = is_beside_others || size > QUICKER_APART;
         first_that_works(Place::of(&binary, &inner.unpacked), |place| {
             let file = LibraryFile::new(place, &binary, &inner.unpacked, has_unique_symbols)
                 .map_err(LoadFailure::of_file(&binary))?;
@@ -128,9 +117,7 @@ impl Fmu {
                 model,
                 file: &file,
                 needed: required_functions(&inner.peek.description),
-                in_use: &inner.libraries.in_use,
                 loading: inner.loading(),
-                shares_pages,
             };
             let mut load = || Library::load(&source, Arc::clone(&inner.unpacked), warnings);
             let loaded = match state {

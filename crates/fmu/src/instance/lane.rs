@@ -1,8 +1,9 @@
-//! Instances that step together: all are given their inputs, then all make their step, then all give their outputs.
+//! Instances that are called one after the other: all are given their inputs, all make their step, all give their outputs.
 //!
 //! An [`Instance`] checks conditions before and after each call that hardly ever change. A [`Lane`] checks them once
-//! before some macro-steps in a row, and keeps for the calls one compact record an instance, side by side. Anything
-//! unusual interrupts it: further calls go through the instance, where each status has its effect.
+//! before the calls, and keeps for them one compact record an instance, side by side. Anything unusual interrupts it:
+//! further calls go through the instance, where each status has its effect. The engine has a lane for each group of FMUs;
+//! a lane never decides which instances step, and gives no status a meaning.
 
 #![expect(unsafe_code, reason = "calls the functions of the FMUs")]
 
@@ -20,19 +21,18 @@ use crate::float_control::{self, FloatControl};
 /// first one, and is named there.
 const STEPS_ALONE: u16 = 2;
 
-/// Variables of one instance, which the lane sets and reads in every step.
+/// Variables of one instance, which the lane sets and reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Ports<'a> {
     /// Value references of the inputs.
     pub inputs: &'a [u32],
-    /// The output of the lane that each input copies, counted over the outputs of all instances.
-    pub sources: &'a [u32],
+    /// Place of its first input among the values that the lane is given; the others follow it.
+    pub first_input: usize,
     /// Value references of the outputs.
     pub outputs: &'a [u32],
+    /// Place of its first output among the values that the lane fills; the others follow it.
+    pub first_output: usize,
 }
-
-/// In place of a source: the inputs do not copy outputs that follow each other.
-const GATHERED: u32 = u32::MAX;
 
 /// Data that the calls of one instance need: one cache line.
 #[repr(C, align(64))]
@@ -41,28 +41,24 @@ struct Record {
     set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
     do_step: fmi2_abi::signature::DoStep,
     get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
-    /// Its inputs and outputs among those of the lane.
+    tag: Tag,
+    /// Its inputs and outputs among all values.
     first_input: u32,
     inputs: u32,
     first_output: u32,
     outputs: u32,
-    tag: Tag,
-    /// The output that its first input copies, where the others copy those after it: the values are passed from where they are.
-    source: u32,
+    /// Its value references among those of the lane, first those of the inputs.
+    first_reference: u32,
     no_set_state_prior: Boolean,
 }
 
-/// Instances that step together, in this order.
+/// Instances that are called together, in this order.
 pub struct Lane {
     records: Box<[Record]>,
-    /// Value references of the inputs of all instances, and of their outputs.
-    inputs: Box<[u32]>,
-    outputs: Box<[u32]>,
-    /// Inputs that are gathered from the outputs, with the output that each copies. All are below the numbers of inputs and
-    /// outputs.
-    gathered: Box<[(u32, u32)]>,
-    /// Values of all inputs, of which those that are gathered are used.
-    values: Box<[f64]>,
+    references: Box<[u32]>,
+    /// As many inputs and outputs are needed at least.
+    inputs: usize,
+    outputs: usize,
     /// Those of all instances, and others that are expected in their place where it is looked closely.
     float_control: FloatControl,
     never_held: FloatControl,
@@ -95,61 +91,49 @@ pub struct Interruption {
     status: fmi2_abi::Status,
 }
 
-/// A lane whose instances can make steps now. No instance can be used while it lives.
+/// A lane whose instances can be called now. No instance can be used while it lives.
 pub struct Held<'a> {
     lane: &'a mut Lane,
     _instances: PhantomData<&'a mut Instance>,
 }
 
 impl Lane {
-    /// A lane of instances in this order; `None` where their ports do not fit each other, or the instances were made
-    /// with different control words.
+    /// A lane of instances in this order; `None` where there are none, or they were made with different control words.
     pub fn new<'a>(
         members: impl Iterator<Item = (&'a Instance, Ports<'a>)> + Clone,
     ) -> Option<Self> {
-        let ports = || members.clone().map(|(_, ports)| ports);
-        let inputs: Box<[u32]> = ports().flat_map(|ports| ports.inputs.to_vec()).collect();
-        let outputs: Box<[u32]> = ports().flat_map(|ports| ports.outputs.to_vec()).collect();
-        let sources: Box<[u32]> = ports().flat_map(|ports| ports.sources.to_vec()).collect();
         let float_control = members.clone().next()?.0.float_control;
-        let are_alike = members.clone().all(|(instance, ports)| {
-            instance.float_control == float_control && ports.inputs.len() == ports.sources.len()
-        });
-        let fit = sources
-            .iter()
-            .all(|source| (*source as usize) < outputs.len());
-        let can_be_counted = inputs.len().max(outputs.len()) < GATHERED as usize;
-        if !are_alike || !fit || !can_be_counted {
-            return None;
-        }
-        let (mut first_input, mut first_output) = (0, 0);
-        let mut gathered = Vec::new();
-        let records = members.map(|(instance, ports)| {
-            let source = first_of_neighbours(ports.sources);
-            if source.is_none() {
-                gathered.extend((first_input..).zip(ports.sources.iter().copied()));
-            }
-            let record = Record {
+        let mut are_alike = true;
+        let (mut inputs, mut outputs) = (0, 0);
+        let mut references = Vec::new();
+        let mut record = |(instance, ports): (&Instance, Ports<'_>)| {
+            are_alike &= instance.float_control == float_control;
+            inputs = inputs.max(ports.first_input + ports.inputs.len());
+            outputs = outputs.max(ports.first_output + ports.outputs.len());
+            let first_reference = references.len();
+            references.extend_from_slice(ports.inputs);
+            references.extend_from_slice(ports.outputs);
+            let number = |number: usize| u32::try_from(number).ok();
+            Some(Record {
                 component: instance.component,
                 set_real: instance.set_real,
                 do_step: instance.do_step,
                 get_real: instance.get_real,
-                first_input,
-                inputs: ports.inputs.len() as u32,
-                first_output,
-                outputs: ports.outputs.len() as u32,
                 tag: Tag::of(instance.slot),
-                source: source.unwrap_or(GATHERED),
+                first_input: number(ports.first_input)?,
+                inputs: number(ports.inputs.len())?,
+                first_output: number(ports.first_output)?,
+                outputs: number(ports.outputs.len())?,
+                first_reference: number(first_reference)?,
                 no_set_state_prior: fmi2_abi::TRUE,
-            };
-            first_input += record.inputs;
-            first_output += record.outputs;
-            record
-        });
-        Some(Self {
-            records: records.collect(),
-            values: vec![0.0; inputs.len()].into(),
-            gathered: gathered.into(),
+            })
+        };
+        let records = members
+            .map(&mut record)
+            .collect::<Option<Box<[Record]>>>()?;
+        are_alike.then(|| Self {
+            records,
+            references: references.into(),
             inputs,
             outputs,
             float_control,
@@ -159,29 +143,39 @@ impl Lane {
         })
     }
 
-    /// Makes the instances of the lane ready for steps. Each comes with the promise that no state from before the coming
-    /// steps will be restored (`noSetFMUStatePriorToCurrentPoint`, C-36). `None` where an instance is another one than
-    /// the lane was made with, or has to be called alone: it is not between two steps or has made less than two, its
-    /// memory is measured, or an FMU has changed the floating-point control words.
-    pub fn hold<'a>(
-        &'a mut self,
-        instances: impl Iterator<Item = (&'a mut Instance, bool)>,
-    ) -> Option<Held<'a>> {
+    /// Whether the coming step may be made by the lane; else the instances have to be called alone: one has made less
+    /// than two steps, its memory is measured, or an FMU has changed the floating-point control words. Each comes with
+    /// the promise that no state from before the step will be restored (`noSetFMUStatePriorToCurrentPoint`, C-36).
+    #[inline]
+    pub fn is_ready<'a>(&mut self, instances: impl Iterator<Item = (&'a Instance, bool)>) -> bool {
         if float_control::all_are_watched() {
-            return None;
+            return false;
         }
-        let mut records = self.records.iter_mut();
-        for (instance, no_set_state_prior) in instances {
-            let record = records.next()?;
-            let is_ready = instance.component == record.component
-                && std::ptr::fn_addr_eq(instance.do_step, record.do_step)
-                && instance.state == SlaveState::StepComplete
-                && instance.step >= STEPS_ALONE
-                && !instance.slot.is_asked_to_measure();
-            if !is_ready {
-                return None;
+        for (record, (instance, no_set_state_prior)) in self.records.iter_mut().zip(instances) {
+            if instance.step < STEPS_ALONE || instance.slot.is_asked_to_measure() {
+                return false;
             }
             record.no_set_state_prior = Boolean::from(no_set_state_prior);
+        }
+        true
+    }
+
+    /// Makes the instances of the lane ready for calls. `None` where an instance is another one than the lane was made
+    /// with, or not between two steps.
+    #[inline]
+    pub fn hold<'a>(
+        &'a mut self,
+        instances: impl Iterator<Item = &'a mut Instance>,
+    ) -> Option<Held<'a>> {
+        let mut records = self.records.iter();
+        for instance in instances {
+            let record = records.next()?;
+            let is_callable = instance.component == record.component
+                && std::ptr::fn_addr_eq(instance.do_step, record.do_step)
+                && instance.state == SlaveState::StepComplete;
+            if !is_callable {
+                return None;
+            }
         }
         records.next().is_none().then_some(Held {
             lane: self,
@@ -191,135 +185,93 @@ impl Lane {
 }
 
 impl Held<'_> {
-    /// Makes a step of all instances from `time` by `size`, both in their unit of time: copies the outputs `before` it to
-    /// the inputs, and reads the outputs `after` it.
+    /// Sets the inputs of all instances, at this time in their unit of time. The calls of a step follow.
     ///
     /// # Errors
     /// The first call that is not simply well. The calls after it have to be made through the instances.
     ///
     /// # Panics
-    /// If the lengths are not those of the lane, or the step is no positive number or leads to no finite time.
+    /// If the values are less than the places of the inputs.
     #[inline]
-    pub fn step(
-        &mut self,
-        before: &[f64],
-        after: &mut [f64],
-        times: (f64, f64),
-    ) -> Result<(), Interruption> {
-        let lane = &mut *self.lane;
-        assert!(before.len() == lane.outputs.len());
-        let before = before.as_ptr();
-        let passed = |record: &Record| before.wrapping_add(record.source as usize);
-        if lane.gathered.is_empty() {
-            // SAFETY: each source and those of the other inputs are outputs.
-            return unsafe { lane.step(passed, after, times) };
-        }
-        for (input, source) in &lane.gathered {
-            // SAFETY: `new` has seen that all sources are below the number of outputs.
-            let value = unsafe { before.wrapping_add(*source as usize).read() };
-            // SAFETY: `new` has counted the inputs, and made a value for each.
-            let input = unsafe { lane.values.get_unchecked_mut(*input as usize) };
-            *input = value;
-        }
-        let values = lane.values.as_ptr();
-        let given = |record: &Record| match record.source {
-            GATHERED => values.wrapping_add(record.first_input as usize),
-            _ => passed(record),
+    pub fn set(&mut self, values: &[f64], time: f64) -> Result<(), Interruption> {
+        let lane = &*self.lane;
+        assert!(values.len() >= lane.inputs);
+        lane.cursor.set_time(time);
+        let (references, values) = (lane.references.as_ptr(), values.as_ptr());
+        let set = |record: &Record| {
+            let references = references.wrapping_add(record.first_reference as usize);
+            let values = values.wrapping_add(record.first_input as usize);
+            let count = record.inputs as usize;
+            if count == 0 {
+                return fmi2_abi::OK;
+            }
+            // SAFETY: `hold` has seen the component alive and between two steps; `new` has counted the references, and there
+            // are values for the inputs of each record.
+            unsafe { (record.set_real)(record.component, references, count, values) }
         };
-        // SAFETY: the values are as many as all inputs, and the sources are as above.
-        unsafe { lane.step(given, after, times) }
+        lane.each(Function::SetReal, set, || true)?;
+        lane.compare_float_control(Function::SetReal)
     }
 
-    /// As [`step`](Self::step), with these values of all inputs, which follow each other in the order of the instances.
+    /// Lets all instances make a step from `time` by `size`, both in their unit of time.
     ///
     /// # Errors
-    /// As [`step`](Self::step).
+    /// As [`set`](Self::set).
     ///
     /// # Panics
-    /// As [`step`](Self::step).
+    /// If the step is no positive number or leads to no finite time.
     #[inline]
-    pub fn step_with(
-        &mut self,
-        values: &[f64],
-        after: &mut [f64],
-        times: (f64, f64),
-    ) -> Result<(), Interruption> {
-        let lane = &mut *self.lane;
-        assert!(values.len() >= lane.inputs.len());
-        let values = values.as_ptr();
-        let given = |record: &Record| values.wrapping_add(record.first_input as usize);
-        // SAFETY: the values are as many as all inputs.
-        unsafe { lane.step(given, after, times) }
-    }
-}
-
-impl Lane {
-    /// Makes a step of all instances, whose inputs are `given`.
-    ///
-    /// # Safety
-    /// From each pointer on, as many values can be read as the instance has inputs.
-    #[inline(always)]
-    unsafe fn step(
-        &mut self,
-        given: impl Fn(&Record) -> *const f64,
-        after: &mut [f64],
-        times: (f64, f64),
-    ) -> Result<(), Interruption> {
-        let inputs = self.inputs.as_ptr();
-        let set = |record: &Record| {
-            let refs = inputs.wrapping_add(record.first_input as usize);
-            let count = record.inputs as usize;
-            // SAFETY: `hold` has seen the component alive and between two steps; the counts of all records add up to the
-            // lengths of the lists, and the caller gives as many values.
-            unsafe { (record.set_real)(record.component, refs, count, given(record)) }
-        };
-        self.begin(after, times);
-        self.each(Function::SetReal, set, || true)?;
-        self.go_on(after, times)
-    }
-
-    /// Begins a step.
-    #[inline(always)]
-    fn begin(&mut self, after: &[f64], (time, size): (f64, f64)) {
-        assert!(after.len() == self.outputs.len());
+    pub fn step(&mut self, time: f64, size: f64) -> Result<(), Interruption> {
         assert!(size > 0.0 && (time + size).is_finite());
-        self.cursor.set_time(time);
-        self.steps = self.steps.wrapping_add(1);
-    }
-
-    /// Makes the step whose inputs were set.
-    #[inline(always)]
-    fn go_on(&self, after: &mut [f64], (time, size): (f64, f64)) -> Result<(), Interruption> {
-        self.compare_float_control(Function::SetReal)?;
-        let looks_closely = float_control::is_due(self.steps);
+        let lane = &mut *self.lane;
+        lane.cursor.set_time(time);
+        lane.steps = lane.steps.wrapping_add(1);
+        let looks_closely = float_control::is_due(lane.steps);
         // A close look comes after one that finds other words, so that other steps need not ask for it.
         let expected = match looks_closely {
-            true => &self.never_held,
-            false => &self.float_control,
+            true => &lane.never_held,
+            false => &lane.float_control,
         };
         let step = |record: &Record| {
             // SAFETY: `hold` has seen the component alive and between two steps.
             unsafe { (record.do_step)(record.component, time, size, record.no_set_state_prior) }
         };
         let is_well = || {
-            let is_as_before = || FloatControl::current() == self.float_control;
+            let is_as_before = || FloatControl::current() == lane.float_control;
             expected.seems_to_hold() || looks_closely && is_as_before()
         };
-        self.each(Function::DoStep, step, is_well)?;
-        let outputs = self.outputs.as_ptr();
-        let after = after.as_mut_ptr();
-        let get = |record: &Record| {
-            let first = record.first_output as usize;
-            let (refs, values) = (outputs.wrapping_add(first), after.wrapping_add(first));
-            // SAFETY: as above; the counts of all records add up to the lengths of the lists, and `begin` has seen that of `after`.
-            unsafe { (record.get_real)(record.component, refs, record.outputs as usize, values) }
-        };
-        self.each(Function::GetReal, get, || true)?;
-        self.compare_float_control(Function::GetReal)?;
-        self.cursor.rest();
-        Ok(())
+        lane.each(Function::DoStep, step, is_well)
     }
 
+    /// Reads the outputs of all instances.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set).
+    ///
+    /// # Panics
+    /// If the values are less than the places of the outputs.
+    #[inline]
+    pub fn get(&mut self, values: &mut [f64]) -> Result<(), Interruption> {
+        let lane = &*self.lane;
+        assert!(values.len() >= lane.outputs);
+        let (references, values) = (lane.references.as_ptr(), values.as_mut_ptr());
+        let get = |record: &Record| {
+            let first = (record.first_reference + record.inputs) as usize;
+            let references = references.wrapping_add(first);
+            let values = values.wrapping_add(record.first_output as usize);
+            let count = record.outputs as usize;
+            if count == 0 {
+                return fmi2_abi::OK;
+            }
+            // SAFETY: as in `set`, with places for the outputs.
+            unsafe { (record.get_real)(record.component, references, count, values) }
+        };
+        lane.each(Function::GetReal, get, || true)?;
+        lane.compare_float_control(Function::GetReal)
+    }
+}
+
+impl Lane {
     /// Calls a function of each instance, and asks after each call whether it `is_well`.
     #[inline(always)]
     fn each(
@@ -390,14 +342,6 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         self.lane.cursor.rest();
     }
-}
-
-/// The first of these outputs, if the others follow it in their order.
-fn first_of_neighbours(sources: &[u32]) -> Option<u32> {
-    let first = sources.first().copied().unwrap_or(0);
-    let mut both = sources.iter().zip(first..);
-    both.all(|(source, expected)| *source == expected)
-        .then_some(first)
 }
 
 impl Instance {

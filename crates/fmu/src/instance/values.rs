@@ -6,7 +6,7 @@ use std::ffi::CString;
 
 use fmi2_abi::{Boolean, Function, SlaveState};
 
-use super::{CallResult, Cold, Instance};
+use super::{CallResult, Instance};
 use crate::description::BaseType;
 use crate::error::{CallError, Refusal};
 use crate::float_control;
@@ -73,15 +73,8 @@ impl Instance {
     /// # Errors
     /// As [`Self::set_real`].
     pub fn set_integer(&mut self, refs: &[u32], values: &[i32]) -> CallResult {
-        const F: Function = Function::SetInteger;
-        self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
-        let set = self.cold.functions.set_integer;
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
-            set(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
-        });
-        self.conclude_values(F, status, BaseType::Integer, refs, &|i| {
+        let set = (Function::SetInteger, self.cold.functions.set_integer);
+        self.set(set, BaseType::Integer, refs, values, &|i| {
             values[i].to_string()
         })
     }
@@ -91,20 +84,8 @@ impl Instance {
     /// # Errors
     /// As [`Self::get_real`].
     pub fn get_integer(&mut self, refs: &[u32], values: &mut [i32]) -> CallResult {
-        const F: Function = Function::GetInteger;
-        self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
-        let get = self.cold.functions.get_integer;
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
-            get(
-                self.component,
-                refs.as_ptr(),
-                refs.len(),
-                values.as_mut_ptr(),
-            )
-        });
-        self.conclude(F, status)
+        let get = (Function::GetInteger, self.cold.functions.get_integer);
+        self.get(get, refs, values)
     }
 
     /// `fmi2SetBoolean`; sends 0 and 1 (C-54).
@@ -112,21 +93,15 @@ impl Instance {
     /// # Errors
     /// As [`Self::set_real`].
     pub fn set_boolean(&mut self, refs: &[u32], values: &[bool]) -> CallResult {
-        const F: Function = Function::SetBoolean;
-        self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
-        self.cold.integers.clear();
-        self.cold
-            .integers
-            .extend(values.iter().map(|value| Boolean::from(*value)));
-        let (set, numbers) = (self.cold.functions.set_boolean, self.cold.integers.as_ptr());
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
-            set(self.component, refs.as_ptr(), refs.len(), numbers)
-        });
-        self.conclude_values(F, status, BaseType::Boolean, refs, &|i| {
+        let set = (Function::SetBoolean, self.cold.functions.set_boolean);
+        let mut numbers = std::mem::take(&mut self.cold.integers);
+        numbers.clear();
+        numbers.extend(values.iter().map(|value| Boolean::from(*value)));
+        let done = self.set(set, BaseType::Boolean, refs, &numbers, &|i| {
             values[i].to_string()
-        })
+        });
+        self.cold.integers = numbers;
+        done
     }
 
     /// `fmi2GetBoolean`; any number but 0 is true (C-54).
@@ -134,24 +109,18 @@ impl Instance {
     /// # Errors
     /// As [`Self::get_real`].
     pub fn get_boolean(&mut self, refs: &[u32], values: &mut [bool]) -> CallResult {
-        const F: Function = Function::GetBoolean;
-        self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
-        self.cold.integers.clear();
-        self.cold.integers.resize(values.len(), fmi2_abi::FALSE);
-        let (get, numbers) = (
-            self.cold.functions.get_boolean,
-            self.cold.integers.as_mut_ptr(),
-        );
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
-            get(self.component, refs.as_ptr(), refs.len(), numbers)
-        });
-        self.conclude(F, status)?;
-        for (value, number) in values.iter_mut().zip(&self.cold.integers) {
-            *value = *number != fmi2_abi::FALSE;
+        let get = (Function::GetBoolean, self.cold.functions.get_boolean);
+        let mut numbers = std::mem::take(&mut self.cold.integers);
+        numbers.clear();
+        numbers.resize(values.len(), fmi2_abi::FALSE);
+        let done = self.get(get, refs, &mut numbers);
+        if done.is_ok() {
+            for (value, number) in values.iter_mut().zip(&numbers) {
+                *value = *number != fmi2_abi::FALSE;
+            }
         }
-        Ok(())
+        self.cold.integers = numbers;
+        done
     }
 
     /// `fmi2SetString`. The FMU keeps a copy.
@@ -161,16 +130,10 @@ impl Instance {
     pub fn set_string(&mut self, refs: &[u32], values: &[&str]) -> CallResult {
         const F: Function = Function::SetString;
         self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
         let owned = self.c_strings(F, values)?;
         let pointers: Vec<fmi2_abi::String> = owned.iter().map(|s| s.as_ptr()).collect();
-        let set = self.cold.functions.set_string;
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length
-        // and the strings live during the call.
-        let status = self.slot.call(F, || unsafe {
-            set(self.component, refs.as_ptr(), refs.len(), pointers.as_ptr())
-        });
-        self.conclude_values(F, status, BaseType::String, refs, &|i| {
+        let set = (F, self.cold.functions.set_string);
+        self.set(set, BaseType::String, refs, &pointers, &|i| {
             format!("{:?}", values[i])
         })
     }
@@ -182,33 +145,57 @@ impl Instance {
     /// As [`Self::get_real`].
     pub fn get_string(&mut self, refs: &[u32], values: &mut [String]) -> CallResult {
         const F: Function = Function::GetString;
-        self.allow(F)?;
-        self.same_length(F, refs.len(), values.len())?;
-        self.cold.strings.clear();
-        self.cold.strings.resize(values.len(), std::ptr::null());
-        let (get, pointers) = (
-            self.cold.functions.get_string,
-            self.cold.strings.as_mut_ptr(),
-        );
-        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
-        let status = self.slot.call(F, || unsafe {
-            get(self.component, refs.as_ptr(), refs.len(), pointers)
-        });
-        self.conclude(F, status)?;
-        let Cold {
-            strings,
-            warnings_count,
-            ..
-        } = &mut *self.cold;
+        let get = (F, self.cold.functions.get_string);
+        let mut pointers = std::mem::take(&mut self.cold.strings);
+        pointers.clear();
+        pointers.resize(values.len(), std::ptr::null());
+        self.get(get, refs, &mut pointers)?;
+        let warnings_count = &mut self.cold.warnings_count;
         // A pointer to nowhere is the FMU's fault, too.
         self.slot.call(F, || {
-            for (value, pointer) in values.iter_mut().zip(strings.drain(..)) {
+            for (value, pointer) in values.iter_mut().zip(pointers.drain(..)) {
                 *warnings_count += u64::from(pointer.is_null());
                 // SAFETY: NULL or a C string that lives until the next call of the FMU.
                 *value = unsafe { crate::logger::text(pointer) };
             }
         });
+        self.cold.strings = pointers;
         Ok(())
+    }
+
+    /// Calls a function that sets values of a type; pointers among them live during the call.
+    fn set<T>(
+        &mut self,
+        (function, set): (Function, fmi2_abi::signature::Set<T>),
+        base_type: BaseType,
+        refs: &[u32],
+        values: &[T],
+        value: &dyn Fn(usize) -> String,
+    ) -> CallResult {
+        self.allow(function)?;
+        self.same_length(function, refs.len(), values.len())?;
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = self.slot.call(function, || unsafe {
+            set(self.component, refs.as_ptr(), refs.len(), values.as_ptr())
+        });
+        self.conclude_values(function, status, base_type, refs, value)
+    }
+
+    /// Calls a function that gets values of a type.
+    fn get<T>(
+        &mut self,
+        (function, get): (Function, fmi2_abi::signature::Get<T>),
+        refs: &[u32],
+        values: &mut [T],
+    ) -> CallResult {
+        self.allow(function)?;
+        self.same_length(function, refs.len(), values.len())?;
+        let values = values.as_mut_ptr();
+        // SAFETY: the component is alive, the state allows the call, both arrays have that length.
+        let status = self.slot.call(function, || unsafe {
+            get(self.component, refs.as_ptr(), refs.len(), values)
+        });
+        self.conclude(function, status)
     }
 
     /// Asks for a value that nothing depends on: if the FMU answers with an error, the state of the instance stays as it is.

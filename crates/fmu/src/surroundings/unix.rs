@@ -5,8 +5,7 @@
     reason = "asks and changes the C library's locale, environment and signal handlers"
 )]
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
-use std::os::unix::ffi::OsStrExt as _;
+use std::ffi::{CStr, CString, OsString, c_int};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -22,19 +21,16 @@ const SIGNALS: [(c_int, &str); 5] = [
     (libc::SIGPIPE, "SIGPIPE"),
 ];
 
-unsafe extern "C" {
-    /// The environment: texts `NAME=VALUE`, and NULL at their end.
-    static environ: *const *const c_char;
-}
-
 /// The file mode mask can only be asked for by changing it.
 static MASK: Mutex<()> = Mutex::new(());
+
+/// Name and value of an environment variable.
+type Variable = (OsString, OsString);
 
 /// What all threads of the process have.
 pub(super) struct Surroundings {
     locale: CString,
-    /// Texts `NAME=VALUE`.
-    environment: Vec<CString>,
+    environment: Vec<Variable>,
     handlers: [libc::sigaction; SIGNALS.len()],
 }
 
@@ -54,7 +50,7 @@ impl Surroundings {
     pub(super) fn now() -> Self {
         Self {
             locale: locale(),
-            environment: environment().map(CStr::to_owned).collect(),
+            environment: std::env::vars_os().collect(),
             handlers: SIGNALS.map(|(signal, _)| handler(signal)),
         }
     }
@@ -63,7 +59,7 @@ impl Surroundings {
     pub(super) fn are_as_now(&self) -> bool {
         let handlers = || SIGNALS.iter().zip(&self.handlers);
         with_locale(|locale| locale == &*self.locale)
-            && environment().eq(self.environment.iter().map(|text| &**text))
+            && std::env::vars_os().eq(self.environment.iter().cloned())
             && handlers()
                 .all(|((signal, _), known)| handler(*signal).sa_sigaction == known.sa_sigaction)
     }
@@ -98,7 +94,7 @@ impl Surroundings {
         let all = self.environment.iter().chain(&after.environment);
         let mut names: Vec<String> = all
             .filter(|one| self.environment.contains(one) != after.environment.contains(one))
-            .map(|text| name_of(text).to_string_lossy().into_owned())
+            .map(|(name, _)| name.to_string_lossy().into_owned())
             .collect();
         names.sort();
         names.dedup();
@@ -108,16 +104,16 @@ impl Surroundings {
     pub(super) fn put_back(&self) {
         // SAFETY: a name of the C library's own, which ends with a zero byte.
         unsafe { libc::setlocale(libc::LC_ALL, self.locale.as_ptr()) };
-        let now: Vec<CString> = environment().map(CStr::to_owned).collect();
-        for text in now.iter().filter(|text| !self.environment.contains(text)) {
+        let now: Vec<Variable> = std::env::vars_os().collect();
+        let is_new = |variable: &&Variable| !self.environment.contains(variable);
+        for (name, _) in now.iter().filter(is_new) {
             // SAFETY: the FMU has just changed the environment itself; no thread of gyrator reads it during a run.
-            unsafe { std::env::remove_var(name_of(text)) };
+            unsafe { std::env::remove_var(name) };
         }
-        for text in self.environment.iter().filter(|text| !now.contains(text)) {
-            let name = name_of(text);
-            let value = text.to_bytes().get(name.len() + 1..).unwrap_or_default();
+        let is_gone = |variable: &&Variable| !now.contains(variable);
+        for (name, value) in self.environment.iter().filter(is_gone) {
             // SAFETY: as above.
-            unsafe { std::env::set_var(name, OsStr::from_bytes(value)) };
+            unsafe { std::env::set_var(name, value) };
         }
         for ((signal, _), handler) in SIGNALS.iter().zip(&self.handlers) {
             // SAFETY: a handler that was in force before.
@@ -176,29 +172,6 @@ fn with_locale<T>(look: impl FnOnce(&CStr) -> T) -> T {
     }
     // SAFETY: a text of the C library that stays until the next call.
     look(unsafe { CStr::from_ptr(name) })
-}
-
-/// The texts of the environment.
-fn environment<'a>() -> impl Iterator<Item = &'a CStr> {
-    // SAFETY: the C library's own pointer; nothing of gyrator changes the environment during a run.
-    let mut next = unsafe { environ };
-    std::iter::from_fn(move || {
-        if next.is_null() {
-            return None;
-        }
-        // SAFETY: the list ends with NULL, beyond which `next` does not go.
-        let text = unsafe { *next };
-        next = next.wrapping_add(usize::from(!text.is_null()));
-        // SAFETY: a text of the environment, which ends with a zero byte.
-        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
-    })
-}
-
-/// The name in a text `NAME=VALUE`.
-fn name_of(text: &CStr) -> &OsStr {
-    let bytes = text.to_bytes();
-    let end = bytes.iter().position(|byte| *byte == b'=');
-    OsStr::from_bytes(&bytes[..end.unwrap_or(bytes.len())])
 }
 
 fn mask() -> Mode {

@@ -111,21 +111,6 @@ impl Choice {
         self.phase == Phase::Measuring
     }
 
-    /// Steps from now on that are made as usual, and not timed.
-    pub(crate) fn usual_steps(&self) -> u64 {
-        match self.phase {
-            Phase::Serial => self.rest.into(),
-            _ => 0,
-        }
-    }
-
-    /// So many of these have been made.
-    pub(crate) fn pass(&mut self, steps: u64) {
-        self.rest = self
-            .rest
-            .saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
-    }
-
     /// Records the time of a step that was timed, ns. Returns whether a cycle of measured units has ended with it.
     pub(crate) fn record(&mut self, nanoseconds: u64) -> bool {
         let (steps, time) = &mut self.measured;
@@ -264,21 +249,6 @@ mod tests {
             let mut choice = Choice::new(1);
             assert_eq!(make(&mut choice, 200_000, times, 1), 0, "{times:?}");
         }
-    }
-
-    /// Steps that are made in a row, without being asked for one by one, count.
-    #[test]
-    fn usual_steps_can_be_passed() {
-        let mut choice = Choice::new(1);
-        assert_eq!(choice.usual_steps(), 0);
-        make(&mut choice, 3, &[50; 100], 1);
-        assert_eq!(choice.usual_steps(), 1_000);
-        choice.pass(400);
-        assert_eq!(choice.usual_steps(), 600);
-        choice.pass(u64::MAX);
-        assert_eq!(choice.next(), (Way::Measuring, true));
-        make(&mut choice, 100, &[40_000; 4], 85_000);
-        assert_eq!(choice.usual_steps(), 0);
     }
 
     /// A machine without a core to spare does not keep what the times promise.

@@ -52,8 +52,6 @@ pub(crate) struct Dispatch {
     /// Why there are no threads.
     failure: Option<String>,
     groups: Vec<Group>,
-    /// The group of all components.
-    all: Option<usize>,
 }
 
 /// A step of a group.
@@ -86,7 +84,6 @@ impl Dispatch {
             team: None,
             failure: None,
             groups: Vec::new(),
-            all: None,
         })
     }
 
@@ -107,29 +104,6 @@ impl Dispatch {
         self.next_of(group)
     }
 
-    /// As [`next`](Self::next) for all of so many components, which are due in every step.
-    #[inline]
-    pub(crate) fn next_of_all(&mut self, count: usize) -> Turn {
-        let group = match self.all {
-            Some(group) => group,
-            None => self.add_all(count),
-        };
-        self.next_of(group)
-    }
-
-    /// Steps of all components from now on that are made as usual, on one thread.
-    pub(crate) fn usual_steps(&self) -> u64 {
-        let all = self.all.map(|group| &self.groups[group]);
-        all.map_or(0, |group| group.choice.usual_steps())
-    }
-
-    /// So many of [these](Self::usual_steps) have been made.
-    pub(crate) fn pass(&mut self, steps: u64) {
-        if let Some(group) = self.all {
-            self.groups[group].choice.pass(steps);
-        }
-    }
-
     #[inline]
     fn next_of(&mut self, group: usize) -> Turn {
         let (mut way, mut is_timed) = self.groups[group].choice.next();
@@ -138,14 +112,6 @@ impl Dispatch {
         }
         let begin = is_timed.then(|| self.now());
         Turn { group, way, begin }
-    }
-
-    #[cold]
-    fn add_all(&mut self, count: usize) -> usize {
-        let all: Vec<usize> = (0..count).collect();
-        let group = self.add(&all, 1);
-        self.all = Some(group);
-        group
     }
 
     #[cold]

@@ -1,15 +1,14 @@
-//! Executes the plan of a macro-step.
+//! Executes the plan of a macro-step: each operation by the act that has its name. The run calls it for a macro-step, or a part of
+//! it. It keeps no order of its own, and leaves out no operation.
 
 use super::held_values::{give_held, hold_signals};
-use super::lane::step_in_lane;
 use super::{corrections, feed_forward, inputs, outputs, scenario, slopes, steps, substeps};
-use crate::dispatch::Way;
 use crate::exchange::refresh;
 use crate::fault::{Cause, Fault, UnitFault};
-use crate::plan::{Declared, Operation, Phase, Stage, StageView, StepPlan, Store};
+use crate::plan::{Declared, Operation, Stage, StageView, StepPlan};
 use crate::profile::Probe;
 use crate::state::SystemState;
-use crate::step::{Step, StepParts};
+use crate::step::{Phase, Step, StepParts};
 
 /// Makes a macro-step, with a probe around each operation.
 ///
@@ -23,41 +22,14 @@ pub(crate) fn execute(
     probe: &mut impl Probe,
 ) -> Result<(), Fault> {
     state.signals.had_event = false;
+    let mut stages = Stages {
+        stages: &mut plan.stages,
+        declared: &plan.declared,
+    };
     for operation in &plan.operations {
-        match operation {
-            Operation::Lane { checks } => {
-                probe.act(operation.name(), |_| lane(state, *checks, step))?;
-            }
-            operation => {
-                let mut stages = Stages {
-                    stages: &mut plan.stages,
-                    declared: &plan.declared,
-                };
-                probe.act(operation.name(), |probe| {
-                    perform(operation, &mut stages, state, step, 0, probe)
-                })?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// All components, fed by copies, make one communication step. A function of its own, whose loops keep what they need in
-/// registers.
-#[inline(never)]
-fn lane(state: &mut SystemState, checks: bool, step: &Step) -> Result<(), Fault> {
-    let count = state.units.members.len();
-    let dispatch = state.units.dispatch.as_mut();
-    let turn = dispatch.map(|dispatch| dispatch.next_of_all(count));
-    let own = turn.as_ref().filter(|turn| turn.way != Way::Usual);
-    if own.is_some() || !step_in_lane(state, step)? {
-        inputs::feed_straight(state, step)?;
-        steps::step_straight(state, step, own)?;
-        outputs::publish_straight(state, step)?;
-    }
-    steps::end_turn(&mut state.units, turn.as_ref());
-    if checks {
-        outputs::check_finite(&state.graph, &state.signals, step)?;
+        probe.act(operation.name(), |probe| {
+            perform(operation, &mut stages, state, step, 0, probe)
+        })?;
     }
     Ok(())
 }
@@ -73,23 +45,8 @@ fn perform(
     probe: &mut impl Probe,
 ) -> Result<(), Fault> {
     match operation {
-        Operation::Own(stage) => run_stage(stages, *stage, state, step, (part, false)).map(drop),
-        Operation::Repeat { parts, body } => {
-            let clock = state.graph.clock;
-            let parts_of_step = StepParts::of(step, *parts, &clock);
-            for part in 0..*parts {
-                let own = parts_of_step.part(part);
-                for operation in body {
-                    probe.act(operation.name(), |probe| {
-                        perform(operation, stages, state, &own, part, probe)
-                    })?;
-                }
-                if state.units.terminated.is_some() {
-                    break;
-                }
-            }
-            Ok(())
-        }
+        Operation::Own(stage) => run_stage(stages, *stage, state, step, (part, false)).map(drop)?,
+        Operation::Repeat { parts, body } => repeat(*parts, body, stages, state, step, probe)?,
         Operation::Iterate {
             components,
             limit,
@@ -97,12 +54,111 @@ fn perform(
             body,
         } => {
             let iteration = (components.as_slice(), *limit, *test);
-            iterate(iteration, body, stages, state, step, probe)
+            iterate(iteration, body, stages, state, step, probe)?;
         }
-        Operation::Feed => inputs::feed_straight(state, step),
-        Operation::Lane { checks } => lane(state, *checks, step),
-        _ => act_on_units(operation, state, step),
+        Operation::FeedForward => feed_forward::play(&mut state.courses, &state.signals, step),
+        Operation::Correct => corrections::correct(state, step)?,
+        Operation::TakeBack => {
+            scenario::take_back_additions(&state.scenario, &mut state.courses);
+        }
+        Operation::Prepare(selection) => inputs::prepare(state, selection, step),
+        Operation::Give(selection) => inputs::give(state, selection, step)?,
+        Operation::GiveSignals(selection) => inputs::give_signals(state, selection, step)?,
+        Operation::Postpone(component) => postpone(state, *component, step)?,
+        Operation::GiveHeld(component) => end_postponement(state, *component, step)?,
+        Operation::Step(selection) => match selection.phase {
+            Phase::Begin => steps::step(state, selection, step)?,
+            Phase::End => steps::step_postponed(state, &selection.components, step)?,
+        },
+        Operation::Read(selection, store) => outputs::read(state, selection, *store, step)?,
+        Operation::ReadSignalsAhead(selection) => {
+            outputs::read_signals_ahead(state, selection, step)?;
+        }
+        Operation::Show(selection) => outputs::show(state, selection, step),
+        Operation::ReadSignals => outputs::read_signals(state, step)?,
+        Operation::ReadSlopes => slopes::read_slopes(state, step, step.index + 1)?,
+        Operation::ObserveSubsteps => substeps::observe_substeps(state, step),
+        Operation::Scenario => {
+            let (time, now) = (step.end(&state.graph.clock), end_of(state, step));
+            scenario::advance(state, time, step.index + 1, now, false);
+        }
+        Operation::Exchange(pass) => exchange(state, *pass, step)?,
+        Operation::Check => outputs::check_finite(&state.graph, &state.signals, step)?,
+        Operation::Observe => outputs::observe(state, step.index + 1, end_of(state, step)),
+        // Stands in drafts alone, for the passes.
+        Operation::ExchangeAll => {}
     }
+    Ok(())
+}
+
+/// End of a macro-step, s since the start.
+fn end_of(state: &SystemState, step: &Step) -> f64 {
+    state.graph.clock.duration(step.from + step.length)
+}
+
+fn exchange(state: &mut SystemState, pass: usize, step: &Step) -> Result<(), Fault> {
+    // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
+    if state.units.terminated.is_some() {
+        state.signals.exchanged.fill(0.0);
+        return Ok(());
+    }
+    let now = end_of(state, step);
+    refresh::refresh(state, pass, step, now)
+}
+
+fn postpone(state: &mut SystemState, component: usize, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        signals,
+        scenario,
+        ..
+    } = state;
+    if !units.members[component].is_due(step.index) {
+        return Ok(());
+    }
+    units.begun[component] = *step;
+    hold_signals(graph, units, signals, scenario, component, step)
+}
+
+fn end_postponement(state: &mut SystemState, component: usize, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        signals,
+        scenario,
+        ..
+    } = state;
+    if !units.members[component].is_due(step.index + 1) {
+        return Ok(());
+    }
+    give_held(graph, units, component, step)?;
+    inputs::give_led_signals(graph, units, signals, scenario, component, step)
+}
+
+/// Makes equal parts of a macro-step.
+fn repeat(
+    parts: u32,
+    body: &[Operation],
+    stages: &mut Stages<'_>,
+    state: &mut SystemState,
+    step: &Step,
+    probe: &mut impl Probe,
+) -> Result<(), Fault> {
+    let clock = state.graph.clock;
+    let parts_of_step = StepParts::of(step, parts, &clock);
+    for part in 0..parts {
+        let own = parts_of_step.part(part);
+        for operation in body {
+            probe.act(operation.name(), |probe| {
+                perform(operation, stages, state, &own, part, probe)
+            })?;
+        }
+        if state.units.terminated.is_some() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Makes passes of an iteration, each from the states in which the components were before it, until its test is content.
@@ -139,123 +195,6 @@ fn iterate(
         }
     }
     state.counters.unconverged_steps += 1;
-    Ok(())
-}
-
-/// Operations that feed, step and read units.
-#[inline(always)]
-fn act_on_units(operation: &Operation, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
-    let SystemState {
-        graph,
-        units,
-        courses,
-        signals,
-        scenario,
-        counters,
-        ..
-    } = &mut *state;
-    match operation {
-        Operation::Prepare(selection) => {
-            let now = graph.clock.duration(step.from);
-            for &component in &selection.components {
-                let member = &units.members[component];
-                if member.is_due(step.index) {
-                    inputs::prepare(member, courses, signals, step, now);
-                }
-            }
-        }
-        Operation::Give(selection) => {
-            for &component in &selection.components {
-                if units.members[component].is_due_at(selection.phase, step) {
-                    inputs::give(graph, units, courses, counters, component, step)?;
-                }
-            }
-        }
-        Operation::GiveSignals(selection) => {
-            let components = &selection.components;
-            inputs::give_signals(graph, units, signals, scenario, components, step)?;
-        }
-        Operation::Postpone(component) => {
-            if units.members[*component].is_due(step.index) {
-                units.begun[*component] = *step;
-                hold_signals(graph, units, signals, scenario, *component, step)?;
-            }
-        }
-        Operation::GiveHeld(component) => {
-            if units.members[*component].is_due(step.index + 1) {
-                give_held(graph, units, *component, step)?;
-                inputs::give_led_signals(graph, units, signals, scenario, *component, step)?;
-            }
-        }
-        Operation::Step(selection) => match selection.phase {
-            Phase::Begin => {
-                steps::step(graph, units, courses, counters, &selection.components, step)?;
-            }
-            Phase::End => {
-                for &component in &selection.components {
-                    if units.members[component].is_due(step.index + 1) {
-                        let begun = units.begun[component];
-                        steps::step_due(graph, units, courses, counters, &[component], &begun)?;
-                    }
-                }
-            }
-        },
-        Operation::Read(selection, store) => {
-            let store = match store {
-                Store::Shown => &mut signals.reals,
-                Store::Ahead => &mut signals.ahead,
-            };
-            for &component in &selection.components {
-                if units.members[component].is_due_at(selection.phase, step) {
-                    outputs::read(graph, units, store, counters, component, step)?;
-                }
-            }
-        }
-        Operation::ReadSignalsAhead(selection) => {
-            let of = (&*selection.components, selection.phase);
-            outputs::read_signals_ahead(graph, units, signals, of, step)?;
-        }
-        Operation::Show(selection) => outputs::show(units, &selection.components, signals, step),
-        _ => complete(operation, state, step)?,
-    }
-    Ok(())
-}
-
-/// Operations before the courses of a macro-step are prepared, and after its real outputs are published.
-fn complete(operation: &Operation, state: &mut SystemState, step: &Step) -> Result<(), Fault> {
-    let SystemState {
-        graph,
-        units,
-        courses,
-        signals,
-        scenario: running,
-        ..
-    } = &mut *state;
-    let end = || graph.clock.duration(step.from + step.length);
-    match operation {
-        Operation::FeedForward => feed_forward::play(courses, signals, step),
-        Operation::Correct => corrections::correct(state, step)?,
-        Operation::TakeBack => scenario::take_back_additions(running, courses),
-        Operation::ReadSignals => outputs::read_signals(graph, units, signals, courses, step)?,
-        Operation::ReadSlopes => slopes::read_slopes(state, step, step.index + 1)?,
-        Operation::ObserveSubsteps => {
-            substeps::observe_substeps(graph, units, signals, courses, step);
-        }
-        Operation::Scenario => {
-            let (time, now) = (step.end(&graph.clock), end());
-            scenario::advance(state, time, step.index + 1, now, false);
-        }
-        // A unit that has ended the simulation accepts no further inputs (FMI 2.0 §4.2.4).
-        Operation::Exchange(_) if units.terminated.is_some() => signals.exchanged.fill(0.0),
-        Operation::Exchange(pass) => {
-            let now = end();
-            refresh::refresh(state, *pass, step, now)?;
-        }
-        Operation::Check => outputs::check_finite(graph, signals, step)?,
-        Operation::Observe => outputs::observe(units, signals, courses, step.index + 1, end()),
-        // The others act on units; only drafts have `ExchangeAll`.
-        _ => {}
-    }
     Ok(())
 }
 

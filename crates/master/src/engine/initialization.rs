@@ -71,7 +71,7 @@ pub(crate) fn initialize(
         .map(|open| unsolved_at_start(&state.graph, open));
     warnings.extend(open);
     slopes::read_slopes(state, &start, 0).map_err(RunError::Fault)?;
-    outputs::observe(&state.units, &mut state.signals, &mut state.courses, 0, 0.0);
+    outputs::observe(state, 0, 0.0);
     Ok(StartMessages {
         notes,
         warnings,

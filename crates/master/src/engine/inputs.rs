@@ -1,52 +1,102 @@
 //! Inputs of the coming step: prepared from the published signals, replaced by values of units that
-//! have stepped before, given to the units.
+//! have stepped before, given to the units. The execution of the plan calls it; it steps nothing and reads no output.
+
+use std::ops::Range;
 
 use super::scenario::{keep_transformations, note_wires, value_of_wire};
-use crate::counters::Counters;
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::plan::Store;
-use crate::state::{Courses, Member, RunningScenario, Signals, SystemState, Units};
-use crate::step::Step;
+use crate::plan::{Selection, Store};
+use crate::state::{Courses, NO_COPY, RunningScenario, Signals, SystemState, Units};
+use crate::step::{Phase, Step};
 use crate::unit::Value;
 
-/// Prepares the courses of a component's inputs over its step, which starts `now`, s since the start.
-#[inline]
-pub(crate) fn prepare(
-    member: &Member,
-    courses: &mut Courses,
-    signals: &Signals,
-    step: &Step,
-    now: f64,
-) {
-    let range = member.inputs.clone();
-    let length = step.size * member.every as f64;
-    let values = courses.values[range.clone()].iter_mut();
-    for (value, input) in values.zip(&mut courses.inputs[range]) {
-        *value = input.prepare(&signals.reals, now, length);
+/// Prepares the courses of the inputs of the due components.
+pub(crate) fn prepare(state: &mut SystemState, selection: &Selection, step: &Step) {
+    let SystemState {
+        graph,
+        units,
+        courses,
+        signals,
+        ..
+    } = state;
+    let now = graph.clock.duration(step.from);
+    for group in &selection.groups {
+        let group = &units.groups[*group];
+        if group.is_due_at(Phase::Begin, step) {
+            let length = step.size * group.every as f64;
+            for inputs in &group.inputs {
+                prepare_inputs(courses, inputs.clone(), &signals.reals, (now, length));
+            }
+        }
+    }
+    for component in &selection.others {
+        let member = &units.members[*component];
+        if member.is_due(step.index) {
+            let length = step.size * member.every as f64;
+            prepare_inputs(
+                courses,
+                member.inputs.clone(),
+                &signals.reals,
+                (now, length),
+            );
+        }
     }
 }
 
-/// Sets the inputs of a component, unless it follows their curves by itself.
+/// Prepares the courses of these inputs over a step that starts `now`, s since the start, and has this length, s.
 #[inline]
+fn prepare_inputs(
+    courses: &mut Courses,
+    inputs: Range<usize>,
+    outputs: &[f64],
+    (now, length): (f64, f64),
+) {
+    let values = courses.values[inputs.clone()].iter_mut();
+    let copies = &courses.copies[inputs.clone()];
+    for ((value, copy), input) in values.zip(copies).zip(&mut courses.inputs[inputs]) {
+        *value = match *copy {
+            NO_COPY => input.prepare(outputs, now, length),
+            output => outputs[output as usize],
+        };
+    }
+}
+
+/// Sets the inputs of the due components, unless they follow their curves by themselves.
 pub(crate) fn give(
-    graph: &Graph,
-    units: &mut Units,
-    courses: &Courses,
-    counters: &mut Counters,
-    component: usize,
+    state: &mut SystemState,
+    selection: &Selection,
     step: &Step,
 ) -> Result<(), Fault> {
-    let member = &mut units.members[component];
-    let values = &courses.values[member.inputs.clone()];
-    if member.follows_curves || values.is_empty() {
-        return Ok(());
+    let SystemState {
+        graph,
+        units,
+        courses,
+        counters,
+        ..
+    } = state;
+    let Units {
+        members, groups, ..
+    } = units;
+    for group in &selection.groups {
+        let group = &mut groups[*group];
+        if group.is_due_at(selection.phase, step) {
+            counters.set_calls += group.set;
+            let given = group.set(members, &courses.values, step);
+            given.map_err(|(component, cause)| graph.fault(component, step, cause))?;
+        }
     }
-    counters.set_calls += 1;
-    match member.slot.set_reals(&member.input_handles, values) {
-        Ok(()) => Ok(()),
-        Err(cause) => Err(graph.fault(component, step, cause)),
+    for &component in &selection.others {
+        let member = &mut members[component];
+        let values = &courses.values[member.inputs.clone()];
+        let takes = !member.follows_curves && !values.is_empty();
+        if takes && member.is_due_at(selection.phase, step) {
+            counters.set_calls += 1;
+            let given = member.slot.set_reals(&member.input_handles, values);
+            given.map_err(|cause| graph.fault(component, step, cause))?;
+        }
     }
+    Ok(())
 }
 
 /// Where a wire takes its value from in a macro-step: ahead of its time if its source has made its step, and this step ends no later than the
@@ -103,15 +153,20 @@ fn give_wire(
     given.map_err(|cause| graph.fault(wire.component, step, cause))
 }
 
-/// Sets the inputs of wires of the due components among `components`.
+/// Sets the inputs of wires of the due components.
 pub(crate) fn give_signals(
-    graph: &Graph,
-    units: &mut Units,
-    signals: &Signals,
-    scenario: &mut RunningScenario,
-    components: &[usize],
+    state: &mut SystemState,
+    selection: &Selection,
     step: &Step,
 ) -> Result<(), Fault> {
+    let components = &selection.components;
+    let SystemState {
+        graph,
+        units,
+        signals,
+        scenario,
+        ..
+    } = state;
     for (index, wire) in graph.signal_wires.iter().enumerate() {
         let is_due = units.members[wire.component].is_due(step.index);
         if components.contains(&wire.component) && is_due {
@@ -126,50 +181,6 @@ pub(crate) fn give_signals(
                     Some(store_of(graph, units, signals, wire, step))
                 });
             }
-        }
-    }
-    Ok(())
-}
-
-/// Prepares the courses of all inputs over a step of this length, s, which starts `now`, s since the start.
-#[inline]
-pub(crate) fn prepare_all(courses: &mut Courses, signals: &Signals, length: f64, now: f64) {
-    for (value, input) in courses.values.iter_mut().zip(&mut courses.inputs) {
-        *value = input.prepare(&signals.reals, now, length);
-    }
-}
-
-/// Prepares and gives the inputs of all components where each has one value over the macro-step.
-#[inline(always)]
-pub(crate) fn feed_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
-    let SystemState {
-        graph,
-        units,
-        courses,
-        signals,
-        counters,
-        ..
-    } = state;
-    if !units.uniform {
-        let now = graph.clock.duration(step.from);
-        prepare_all(courses, signals, step.size, now);
-    }
-    // Slices, so that their places are not read again after each store.
-    let (members, values, reals) = (
-        &mut units.members[..],
-        &mut courses.values[..],
-        &signals.reals[..],
-    );
-    if units.uniform {
-        for (value, source) in values.iter_mut().zip(&*courses.sources) {
-            *value = reals[*source as usize];
-        }
-    }
-    counters.set_calls += members.len() as u64;
-    for (component, member) in members.iter_mut().enumerate() {
-        let values = &values[member.inputs.clone()];
-        if let Err(cause) = member.slot.set_reals(&member.input_handles, values) {
-            return Err(graph.fault(component, step, cause));
         }
     }
     Ok(())

@@ -8,7 +8,6 @@ mod held_values;
 mod initial_loops;
 mod initialization;
 pub(crate) mod inputs;
-pub(crate) mod lane;
 pub(crate) mod outputs;
 mod scenario;
 mod slopes;
@@ -26,7 +25,7 @@ pub(crate) use scenario::{
 
 use crate::graph::SignalSource;
 use crate::plan::{Effect, Operation, StepPlan};
-use crate::state::{InputCourse, Member, SystemState};
+use crate::state::{NO_COPY, SystemState};
 use crate::unit::{UnitResult, Value};
 
 /// Prepares the state for its run by `plan`: sources of slopes, traces, interface models, the courses that the plan
@@ -81,15 +80,21 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
     for member in &mut units.members {
         member.select_way_of_giving(&courses.inputs[member.inputs.clone()]);
     }
-    units.straight = !units.replaces_courses
-        && graph.interface_models.is_empty()
-        && units.members.iter().all(Member::runs_straight)
-        && courses.inputs.iter().all(InputCourse::is_alone);
-    units.uniform = units.straight && courses.inputs.iter().all(InputCourse::is_plain_copy);
-    courses.all_hold = courses
-        .inputs
-        .iter()
-        .all(|input| input.extrapolation.is_none());
+    // Where these are, they look at courses of inputs that they do not change, too.
+    let are_looked_at = units.replaces_courses
+        || !graph.interface_models.is_empty()
+        || !bonds.correctors.is_empty()
+        || !courses.feed_forward.is_empty();
+    for (copy, input) in courses.copies.iter_mut().zip(&courses.inputs) {
+        let follows_curves = units.members[input.component].follows_curves;
+        *copy = match input.is_plain_copy() && !follows_curves && !are_looked_at {
+            true => input.source as u32,
+            false => NO_COPY,
+        };
+    }
+    let inputs = courses.inputs.iter().enumerate();
+    let extrapolated = inputs.filter(|(_, input)| input.extrapolation.is_some());
+    courses.extrapolated = extrapolated.map(|(index, _)| index).collect();
 }
 
 /// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs where there are no

@@ -1,53 +1,20 @@
 //! Outputs after a step: read from the units, shown when their time has come, checked, and kept as
-//! the past of the inputs that they feed.
+//! the past of the inputs that they feed. The execution of the plan calls it; it gives units nothing.
 
-use gyrator_thread_team::{Four, Loops, with_wide_registers};
-
-use crate::counters::Counters;
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::graph::{Graph, Signal};
-use crate::state::{Courses, Member, Signals, SystemState, Units};
-use crate::step::{Phase, Step};
+use crate::plan::{Selection, Store};
+use crate::state::{Member, Signals, SystemState, Units};
+use crate::step::Step;
 use crate::unit::Value;
 
-/// Reads the real outputs of a component into `store`: the published outputs, or those ahead of their
-/// time.
-#[inline]
+/// Reads the real outputs of the due components into a store: the published outputs, or those ahead of their time.
 pub(crate) fn read(
-    graph: &Graph,
-    units: &mut Units,
-    store: &mut [f64],
-    counters: &mut Counters,
-    component: usize,
+    state: &mut SystemState,
+    selection: &Selection,
+    store: Store,
     step: &Step,
 ) -> Result<(), Fault> {
-    let member = &mut units.members[component];
-    let outputs = &mut store[member.outputs.clone()];
-    if outputs.is_empty() {
-        return Ok(());
-    }
-    counters.get_calls += 1;
-    match member.slot.get_reals(&member.output_handles, outputs) {
-        Ok(()) => Ok(()),
-        Err(cause) => Err(graph.fault(component, step, cause)),
-    }
-}
-
-/// Shows the outputs that were read ahead, of those among `components` whose communication step ends with this
-/// macro-step.
-pub(crate) fn show(units: &Units, components: &[usize], signals: &mut Signals, step: &Step) {
-    for &component in components {
-        let member = &units.members[component];
-        if member.is_due(step.index + 1) {
-            let outputs = member.outputs.clone();
-            signals.reals[outputs.clone()].copy_from_slice(&signals.ahead[outputs]);
-        }
-    }
-}
-
-/// Reads and shows the real outputs of all components where each steps with the macro-step.
-#[inline(always)]
-pub(crate) fn publish_straight(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
     let SystemState {
         graph,
         units,
@@ -55,26 +22,55 @@ pub(crate) fn publish_straight(state: &mut SystemState, step: &Step) -> Result<(
         counters,
         ..
     } = state;
-    let (members, reals) = (&mut units.members[..], &mut signals.reals[..]);
-    counters.get_calls += members.len() as u64;
-    for (component, member) in members.iter_mut().enumerate() {
-        let outputs = &mut reals[member.outputs.clone()];
-        if let Err(cause) = member.slot.get_reals(&member.output_handles, outputs) {
-            return Err(graph.fault(component, step, cause));
+    let Units {
+        members, groups, ..
+    } = units;
+    let store = match store {
+        Store::Shown => &mut signals.reals,
+        Store::Ahead => &mut signals.ahead,
+    };
+    for group in &selection.groups {
+        let group = &mut groups[*group];
+        if group.is_due_at(selection.phase, step) {
+            counters.get_calls += group.read;
+            let read = group.read(members, store);
+            read.map_err(|(component, cause)| graph.fault(component, step, cause))?;
+        }
+    }
+    for &component in &selection.others {
+        let member = &mut members[component];
+        let outputs = &mut store[member.outputs.clone()];
+        if !outputs.is_empty() && member.is_due_at(selection.phase, step) {
+            counters.get_calls += 1;
+            let read = member.slot.get_reals(&member.output_handles, outputs);
+            read.map_err(|cause| graph.fault(component, step, cause))?;
         }
     }
     Ok(())
 }
 
+/// Shows the outputs that were read ahead, of the components whose communication step ends with this macro-step.
+pub(crate) fn show(state: &mut SystemState, selection: &Selection, step: &Step) {
+    let SystemState { units, signals, .. } = state;
+    for component in &selection.components {
+        let member = &units.members[*component];
+        if member.is_due(step.index + 1) {
+            let outputs = member.outputs.clone();
+            signals.reals[outputs.clone()].copy_from_slice(&signals.ahead[outputs]);
+        }
+    }
+}
+
 /// Reads the discrete outputs of the components whose communication step ends with this macro-step. A
 /// change is an event: the past of the component's outputs no longer predicts them.
-pub(crate) fn read_signals(
-    graph: &Graph,
-    units: &mut Units,
-    signals: &mut Signals,
-    courses: &mut Courses,
-    step: &Step,
-) -> Result<(), Fault> {
+pub(crate) fn read_signals(state: &mut SystemState, step: &Step) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        signals,
+        courses,
+        ..
+    } = state;
     for (index, signal) in graph.signals.iter().enumerate() {
         let member = &mut units.members[signal.component];
         if !member.is_due(step.index + 1) {
@@ -98,18 +94,23 @@ pub(crate) fn read_signals(
     Ok(())
 }
 
-/// Reads the discrete outputs, of those among `components` that are due in `phase`, that units after them receive.
+/// Reads the discrete outputs of the due components that units after them receive.
 pub(crate) fn read_signals_ahead(
-    graph: &Graph,
-    units: &mut Units,
-    signals: &mut Signals,
-    (components, phase): (&[usize], Phase),
+    state: &mut SystemState,
+    selection: &Selection,
     step: &Step,
 ) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        signals,
+        ..
+    } = state;
     for (index, signal) in graph.signals.iter().enumerate() {
         let member = &mut units.members[signal.component];
-        let is_wanted = signals.is_read_ahead[index] && components.contains(&signal.component);
-        if is_wanted && member.is_due_at(phase, step) {
+        let is_wanted =
+            signals.is_read_ahead[index] && selection.components.contains(&signal.component);
+        if is_wanted && member.is_due_at(selection.phase, step) {
             let store = &mut signals.discrete_ahead[index];
             read_signal(graph, member, signal, store, step)?;
         }
@@ -131,17 +132,15 @@ fn read_signal(
     read.map_err(|cause| graph.fault(signal.component, step, cause))
 }
 
-/// Gives the extrapolations the outputs that were published `now`, s since the start.
-pub(crate) fn observe(
-    units: &Units,
-    signals: &mut Signals,
-    courses: &mut Courses,
-    next: u64,
-    now: f64,
-) {
-    for (input, slope) in courses.inputs.iter_mut().zip(&courses.slopes) {
-        if units.members[input.source_component].is_due(next) {
-            signals.had_event |= input.observe(&signals.reals, *slope, now);
+/// Gives the extrapolations the outputs that were published `now`, s since the start, before the macro-step with the `next` index.
+pub(crate) fn observe(state: &mut SystemState, next: u64, now: f64) {
+    let SystemState {
+        signals, courses, ..
+    } = state;
+    for index in &courses.extrapolated {
+        let (input, slope) = (&mut courses.inputs[*index], courses.slopes[*index]);
+        if input.is_fed_before(next) {
+            signals.had_event |= input.observe(&signals.reals, slope, now);
         }
     }
 }
@@ -169,33 +168,15 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
     Err(graph.fault(graph.outputs[output].component, &ended, cause))
 }
 
-/// So few values are looked at one by one: a register of several would wait for the numbers that FMUs have just written.
-const FEW: usize = 8;
-
-/// Whether no value is NaN or infinite.
-#[inline(always)]
-pub(super) fn all_finite(values: &[f64]) -> bool {
-    if values.len() > FEW {
-        return with_wide_registers(Finite(values));
-    }
-    values.iter().all(|value| value.is_finite())
-}
-
-/// Does the work of [`all_finite`] for many values.
-struct Finite<'a>(&'a [f64]);
-
-impl Loops for Finite<'_> {
-    type Output = bool;
-
-    /// In integers: where all bits of an exponent are set, one more carries into the bit before it.
-    #[inline(always)]
-    fn run<F: Four>(self) -> bool {
-        const SIGN: u64 = 1 << 63;
-        const LAST_OF_EXPONENT: u64 = 1 << 52;
-        let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
-        let any = self.0.iter().map(carried);
-        any.fold(0, |any, other| any | other) & SIGN == 0
-    }
+/// Whether no value is NaN or infinite. In integers, without branches, so that several are looked at in one instruction: where all
+/// bits of an exponent are set, one more carries into the bit before it.
+#[inline]
+fn all_finite(values: &[f64]) -> bool {
+    const SIGN: u64 = 1 << 63;
+    const LAST_OF_EXPONENT: u64 = 1 << 52;
+    let carried = |value: &f64| (value.to_bits() & !SIGN) + LAST_OF_EXPONENT;
+    let any = values.iter().map(carried);
+    any.fold(0, |any, other| any | other) & SIGN == 0
 }
 
 #[cfg(test)]

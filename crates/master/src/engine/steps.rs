@@ -1,4 +1,5 @@
-//! Communication steps of the units. Nothing becomes visible by them.
+//! Communication steps of the units: groups, other units, those in other processes, on one thread or on several. The execution of
+//! the plan calls it; nothing becomes visible by it.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -7,84 +8,94 @@ use crate::counters::Counters;
 use crate::dispatch::{Turn, Way};
 use crate::fault::Fault;
 use crate::graph::Graph;
-use crate::state::{Courses, InputCourse, Member, SystemState, Units};
-use crate::step::Step;
+use crate::plan::Selection;
+use crate::state::{Courses, Group, InputCourse, Member, SystemState, Units};
+use crate::step::{Phase, Step};
 use crate::time::Clock;
 use crate::unit::StepOutcome;
 
-/// Steps all components where each makes one communication step a macro-step.
-#[inline(always)]
-pub(crate) fn step_straight(
+/// Steps the due components of a selection: first those begin whose units make their steps beside others, in other processes for
+/// example, and they are waited for when all others have made theirs, on one thread, or on several where that is faster.
+///
+/// # Errors
+/// The first refused call, in the order of the components, whatever thread saw it first; a group goes before the others.
+pub(crate) fn step(
     state: &mut SystemState,
+    selection: &Selection,
     step: &Step,
-    turn: Option<&Turn>,
 ) -> Result<(), Fault> {
     let SystemState {
         graph,
         units,
+        courses,
         counters,
         ..
     } = state;
-    if units.overlap || turn.is_some() {
-        let all = 0..units.members.len();
-        return step_at_once(graph, units, &mut state.courses, counters, all, step, turn);
-    }
-    let Units {
-        members,
-        terminated,
-        overlap,
-        ..
-    } = units;
-    counters.unit_steps += members.len() as u64;
-    for (component, member) in members.iter_mut().enumerate() {
-        let outcome = member.step(step.time, step.size);
-        *overlap |= member.overlaps;
-        match outcome {
-            Ok(StepOutcome::Done) => {}
-            Ok(outcome @ StepOutcome::Terminated(time)) => {
-                member.outcome = outcome;
-                record_termination(terminated, time);
-            }
-            Err(cause) => return Err(graph.fault(component, step, cause)),
-        }
-    }
-    Ok(())
-}
-
-/// Steps the due components among `components`, on several threads where that is faster.
-///
-/// # Errors
-/// The first refused call, in the order of the components, whatever thread saw it first.
-pub(crate) fn step(
-    graph: &Graph,
-    units: &mut Units,
-    courses: &mut Courses,
-    counters: &mut Counters,
-    components: &[usize],
-    step: &Step,
-) -> Result<(), Fault> {
-    if components.len() < 2 || !(units.overlap || units.dispatch.is_some()) {
-        return step_due(graph, units, courses, counters, components, step);
-    }
+    let (clock, components) = (&graph.clock, &*selection.components);
     let Units {
         members, dispatch, ..
     } = &mut *units;
-    let cycle = || cycle(members, components);
-    let turn = dispatch
-        .as_mut()
-        .map(|dispatch| dispatch.next(components, cycle));
-    let here = components.iter().copied();
+    let dispatch = dispatch.as_mut().filter(|_| components.len() > 1);
+    let turn = dispatch.map(|dispatch| dispatch.next(components, || cycle(members, components)));
     let own = turn.as_ref().filter(|turn| turn.way != Way::Usual);
-    match units.overlap || own.is_some() {
-        true => step_at_once(graph, units, courses, counters, here, step, own),
-        false => step_due(graph, units, courses, counters, components, step),
-    }?;
+    let overlap = units.overlap;
+    if overlap {
+        begin_overlapping(units, courses, components, step, clock);
+    }
+    let is_grouped = own.is_none();
+    match own {
+        None => step_here(units, courses, selection, step, clock),
+        Some(turn) if turn.way == Way::Parallel => {
+            share_out(units, courses, step, clock, turn);
+            let is_here = |member: &Member| member.keeps_thread;
+            step_one_by_one(units, courses, components, step, clock, (None, is_here));
+        }
+        turn => step_one_by_one(units, courses, components, step, clock, (turn, |_| true)),
+    }
+    if overlap {
+        finish_overlapping(units, courses, components, step, clock);
+    }
+    match is_grouped {
+        true => conclude_groups(graph, units, counters, selection, step)?,
+        false => conclude(graph, units, counters, components, step)?,
+    }
     end_turn(units, turn.as_ref());
     Ok(())
 }
 
+/// Steps groups, then the units that are in none and make their steps here, up to the first fault.
+fn step_here(
+    units: &mut Units,
+    courses: &mut Courses,
+    selection: &Selection,
+    step: &Step,
+    clock: &Clock,
+) {
+    let Units {
+        members, groups, ..
+    } = &mut *units;
+    for group in &selection.groups {
+        let group = &mut groups[*group];
+        if group.is_due_at(Phase::Begin, step)
+            && let Err((component, cause)) = group.step(members, step)
+        {
+            members[component].fault = Some(cause);
+            return;
+        }
+    }
+    let is_here = |_: &Member| true;
+    step_one_by_one(
+        units,
+        courses,
+        &selection.others,
+        step,
+        clock,
+        (None, is_here),
+    );
+}
+
 /// Ends the measurement of a step that was made in its turn.
-pub(super) fn end_turn(units: &mut Units, turn: Option<&Turn>) {
+fn end_turn(units: &mut Units, turn: Option<&Turn>) {
     let Units {
         members, dispatch, ..
     } = units;
@@ -106,24 +117,29 @@ fn cycle(members: &[Member], components: &[usize]) -> u32 {
     cycle.min(LONGEST) as u32
 }
 
-/// Steps the due components among `components` on this thread.
-pub(crate) fn step_due(
-    graph: &Graph,
-    units: &mut Units,
-    courses: &mut Courses,
-    counters: &mut Counters,
+/// Steps the components among `components` whose postponed communication step ends with this macro-step.
+pub(crate) fn step_postponed(
+    state: &mut SystemState,
     components: &[usize],
     step: &Step,
 ) -> Result<(), Fault> {
+    let SystemState {
+        graph,
+        units,
+        courses,
+        counters,
+        ..
+    } = state;
     for &component in components {
         let member = &mut units.members[component];
-        let (inputs, values) = inputs_of(courses, member);
-        let result = member.advance(inputs, values, step, &graph.clock);
-        units.overlap |= member.overlaps;
-        if let Err(cause) = result {
-            return Err(graph.fault(component, step, cause));
+        if member.is_due(step.index + 1) {
+            let begun = units.begun[component];
+            let (inputs, values) = inputs_of(courses, member);
+            let result = member.advance(inputs, values, &begun, &graph.clock);
+            units.overlap |= member.overlaps;
+            result.map_err(|cause| graph.fault(component, &begun, cause))?;
+            count(units, counters, component, &begun);
         }
-        count(units, counters, component, step);
     }
     Ok(())
 }
@@ -140,53 +156,37 @@ fn inputs_of<'a>(
     )
 }
 
-/// Steps the due components among `components` in their turn: first those begin whose units make their steps beside others, in
-/// other processes for example, and they are waited for when all others have made theirs, on one thread or on several.
+/// Lets those begin that make their steps beside others.
 #[cold]
-#[inline(never)]
-fn step_at_once(
-    graph: &Graph,
+fn begin_overlapping(
     units: &mut Units,
     courses: &mut Courses,
-    counters: &mut Counters,
-    components: impl Iterator<Item = usize> + Clone,
+    components: &[usize],
     step: &Step,
-    turn: Option<&Turn>,
-) -> Result<(), Fault> {
-    let clock = &graph.clock;
-    for component in components.clone() {
-        let member = &mut units.members[component];
+    clock: &Clock,
+) {
+    for component in components {
+        let member = &mut units.members[*component];
         if member.overlaps {
             let (inputs, values) = inputs_of(courses, member);
             member.fault = member.begin(inputs, values, step, clock).err();
         }
     }
-    match turn {
-        Some(turn) if turn.way == Way::Parallel => {
-            share_out(units, courses, step, clock, turn);
-            let is_here = |member: &Member| member.keeps_thread;
-            step_one_by_one(
-                units,
-                courses,
-                components.clone(),
-                step,
-                clock,
-                (None, is_here),
-            );
-        }
-        turn => step_one_by_one(
-            units,
-            courses,
-            components.clone(),
-            step,
-            clock,
-            (turn, |_| true),
-        ),
-    }
+}
+
+/// Waits for those that make their steps beside others.
+#[cold]
+fn finish_overlapping(
+    units: &mut Units,
+    courses: &mut Courses,
+    components: &[usize],
+    step: &Step,
+    clock: &Clock,
+) {
     let mut are_stepping = true;
     while std::mem::take(&mut are_stepping) {
-        for component in components.clone() {
-            let member = &mut units.members[component];
+        for component in components {
+            let member = &mut units.members[*component];
             if member.is_stepping {
                 let (inputs, values) = inputs_of(courses, member);
                 member.fault = member.finish(inputs, values, step, clock).err();
@@ -194,14 +194,13 @@ fn step_at_once(
             }
         }
     }
-    conclude(graph, units, counters, components, step)
 }
 
 /// Steps the units that make their steps here, one after the other, up to the first fault; measures them in a turn of their own.
 fn step_one_by_one(
     units: &mut Units,
     courses: &mut Courses,
-    components: impl Iterator<Item = usize>,
+    components: &[usize],
     step: &Step,
     clock: &Clock,
     (turn, is_here): (Option<&Turn>, impl Fn(&Member) -> bool),
@@ -214,8 +213,8 @@ fn step_one_by_one(
     } = units;
     let mut measured = dispatch.as_mut().zip(turn);
     let mut before = measured.as_ref().map_or(0, |(dispatch, _)| dispatch.now());
-    for (place, component) in components.enumerate() {
-        let member = &mut members[component];
+    for (place, component) in components.iter().enumerate() {
+        let member = &mut members[*component];
         if member.overlaps || !is_here(member) {
             continue;
         }
@@ -254,15 +253,33 @@ fn share_out(units: &mut Units, courses: &mut Courses, step: &Step, clock: &Cloc
     jobs.take_back(lent);
 }
 
+/// As [`conclude`], group by group.
+fn conclude_groups(
+    graph: &Graph,
+    units: &mut Units,
+    counters: &mut Counters,
+    selection: &Selection,
+    step: &Step,
+) -> Result<(), Fault> {
+    let due = |group: &&usize| units.groups[**group].is_due_at(Phase::Begin, step);
+    let due = selection.groups.iter().filter(due);
+    let due = due.map(|group| &units.groups[*group]);
+    if !due.clone().all(Group::has_stepped) {
+        return conclude(graph, units, counters, &selection.components, step);
+    }
+    counters.unit_steps += due.map(|group| group.components.len() as u64).sum::<u64>();
+    conclude(graph, units, counters, &selection.others, step)
+}
+
 /// Finds the first fault of the steps that were made, and counts those before it.
 fn conclude(
     graph: &Graph,
     units: &mut Units,
     counters: &mut Counters,
-    components: impl Iterator<Item = usize>,
+    components: &[usize],
     step: &Step,
 ) -> Result<(), Fault> {
-    for component in components {
+    for &component in components {
         if let Some(cause) = units.members[component].fault.take() {
             return Err(graph.fault(component, step, cause));
         }
@@ -285,7 +302,7 @@ fn count(units: &mut Units, counters: &mut Counters, component: usize, step: &St
 }
 
 /// Records the time of an outcome at which a unit ended the simulation.
-pub(super) fn record(terminated: &mut Option<f64>, outcome: StepOutcome) {
+fn record(terminated: &mut Option<f64>, outcome: StepOutcome) {
     if let StepOutcome::Terminated(time) = outcome {
         record_termination(terminated, time);
     }

@@ -1,7 +1,7 @@
-//! Outputs of components at their own communication steps, between the points where they publish.
+//! Outputs of components at their own communication steps, between the points where they publish. Set up once, then an operation of the
+//! plan; it publishes nothing.
 
-use crate::graph::Graph;
-use crate::state::{Courses, Signals, SystemState, Trace, Units};
+use crate::state::{SystemState, Trace};
 use crate::step::Step;
 
 /// Lets the units read the outputs that extrapolations need at each communication step, and
@@ -30,13 +30,14 @@ pub(crate) fn find_traces(state: &mut SystemState) {
 /// Gives the extrapolations that need them the outputs within the step, and those at its end, which
 /// [`observe`](super::outputs::observe) gives again once they agree with the new inputs.
 #[cold]
-pub(crate) fn observe_substeps(
-    graph: &Graph,
-    units: &Units,
-    signals: &Signals,
-    courses: &mut Courses,
-    step: &Step,
-) {
+pub(crate) fn observe_substeps(state: &mut SystemState, step: &Step) {
+    let SystemState {
+        graph,
+        units,
+        signals,
+        courses,
+        ..
+    } = state;
     let clock = graph.clock;
     let now = clock.duration(step.from + step.length);
     let wants = |input: &&mut crate::state::InputCourse| input.needs_substeps;

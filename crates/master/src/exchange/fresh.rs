@@ -33,8 +33,8 @@ fn read_again(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault
     let slot = &mut state.units.members[pass.component].slot;
     slot.set_reals(&pass.input_handles, &pass.new_inputs)?;
     slot.get_reals(&pass.output_handles, &mut pass.new_outputs)?;
-    // The D of the ledger, which needs none where inputs are held and not corrected.
-    let step = only_change(pass, &state.courses.values).filter(|_| !state.units.uniform);
+    // The D of the ledger.
+    let step = only_change(pass, &state.courses.values);
     let outputs = pass.outputs.iter().zip(&pass.new_outputs);
     for (row, (&output, &value)) in outputs.enumerate() {
         let change = value - state.signals.reals[output];

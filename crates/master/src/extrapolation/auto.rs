@@ -20,7 +20,8 @@
 
 use super::history::History;
 use super::means::Means;
-use super::{EvenSteps, Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
+use super::spacing::Spacing;
+use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
 use crate::curve::Curve;
 use crate::extremes::fading;
 use crate::registry::Entry;
@@ -68,59 +69,21 @@ struct Opening {
 /// Steps after the first value in which means are compared with values: those of `inner_steps.rs`.
 const OPENING: u32 = 16;
 
-/// The distance of the newest values, and their differences.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spacing {
-    /// From the value before the newest one to that, s.
-    span: f64,
-    /// Spans in a row that are equal, that one included; no more than three are counted.
-    equal: usize,
-    /// The newest value and its backward differences of orders 1 to 3.
-    differences: [f64; 4],
-}
-
-impl Spacing {
-    /// Takes the value that comes `span` s after the newest one.
-    fn push(&mut self, span: f64, value: f64) {
-        let follows = self.is_equal(span);
-        self.equal = if follows { (self.equal + 1).min(3) } else { 1 };
-        self.span = span;
-        let [newest, last, second, _] = self.differences;
-        let change = value - newest;
-        self.differences = [value, change, change - last, change - last - second];
-    }
-
-    /// The greatest magnitude of the last changes, three at most.
-    fn greatest_change(&self) -> f64 {
-        let [_, change, second, third] = self.differences;
-        let changes = [change, change - second, change - 2.0 * second + third];
-        let known = changes.iter().take(self.equal);
-        known.fold(0.0, |most, change| change.abs().max(most))
-    }
-
-    fn is_equal(&self, span: f64) -> bool {
-        EvenSteps::are_equal(self.span, span)
-    }
-}
-
 /// Changes of the order that are kept for the report: a signal whose order swings has too many.
 const KEPT_CHANGES: usize = 4;
 
 /// Share of the past that the averages keep at each value. Measured on random oscillators: 0.5 to 0.7 have
 /// the least errors; with 0.9 a degree that has begun to ring is kept too long.
-pub(super) const MEMORY: f64 = 0.6;
+const MEMORY: f64 = 0.6;
 /// A higher degree is selected if its squared error is less than this share of the present one's. Measured as
 /// [`MEMORY`]: 0.5 costs accuracy. The hysteresis keeps noise from moving the degree, and low degrees are the stable ones.
-pub(super) const GAIN: f64 = 0.9;
+const GAIN: f64 = 0.9;
 /// The missed impulse is made up for where the line misses the third value by less than this share of what hold does:
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
 
 /// A change after a jump that goes back by more than this share of it is ringing. A choice.
 const TURNED: f64 = 0.5;
-
-/// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
-pub(super) const EQUAL_SPANS: f64 = 1e-9;
 
 pub(super) const ENTRY: Entry<dyn Extrapolation> = Entry {
     name: "auto",
@@ -166,33 +129,45 @@ fn highest_degree(follows: usize) -> usize {
     }
 }
 
+/// The sums of the numbers up to each degree.
+#[inline]
+fn sums([a, b, c, d]: [f64; 4]) -> [f64; 4] {
+    [a, a + b, a + b + c, a + b + c + d]
+}
+
 impl Auto {
     fn learn(&mut self, sample: Sample) {
         let highest = self.history.degree().min(highest_degree(self.follows));
-        if let Some(differences) = self.differences(sample.time) {
-            let mut error = sample.value;
-            for (degree, difference) in differences.iter().enumerate().take(highest + 1) {
-                error -= difference;
-                self.average(degree, error);
+        let misses = match self.differences(sample.time) {
+            Some(differences) => {
+                let mut miss = sample.value;
+                differences.map(|difference| {
+                    miss -= difference;
+                    miss
+                })
             }
-            return;
+            None => [0, 1, 2, 3].map(|degree| match degree <= highest {
+                true => sample.value - self.history.polynomial(degree, sample.time).at(0.0),
+                false => f64::NAN,
+            }),
+        };
+        if self.order <= highest {
+            self.last_error = misses[self.order];
         }
-        for degree in 0..=highest {
-            let error = sample.value - self.history.polynomial(degree, sample.time).at(0.0);
-            self.average(degree, error);
-        }
-    }
-
-    fn average(&mut self, degree: usize, error: f64) {
-        if degree == self.order {
-            self.last_error = error;
-        }
-        let square = error * error;
-        let past = self.errors[degree];
-        self.errors[degree] = fading(if past.is_nan() {
-            square
-        } else {
-            MEMORY * past + (1.0 - MEMORY) * square
+        let averaged = |past: f64, miss: f64| {
+            let square = miss * miss;
+            fading(if past.is_nan() {
+                square
+            } else {
+                MEMORY * past + (1.0 - MEMORY) * square
+            })
+        };
+        // All at once, without a branch: of a higher degree nothing is known.
+        let errors: [f64; 4] =
+            std::array::from_fn(|degree| averaged(self.errors[degree], misses[degree]));
+        self.errors = std::array::from_fn(|degree| match degree <= highest {
+            true => errors[degree],
+            false => self.errors[degree],
         });
     }
 
@@ -211,7 +186,13 @@ impl Auto {
     /// An error that is not known is neither less nor greater than another one.
     fn choose(&mut self) {
         let present = self.error(self.order);
-        let lower = (0..self.order).rfind(|lower| self.errors[*lower] <= present);
+        // Without a branch for each.
+        let mut lower = None;
+        for (degree, error) in self.errors[..3].iter().enumerate() {
+            if degree < self.order && *error <= present {
+                lower = Some(degree);
+            }
+        }
         if let Some(lower) = lower {
             self.order = lower;
         } else if self.error(self.order + 1) < GAIN * present {
@@ -381,11 +362,9 @@ impl Extrapolation for Auto {
             && now == newest
             && let Some(differences) = self.differences(now + step)
         {
-            let terms = differences.iter().zip(self.means.of_differences);
-            let mean: f64 = terms
-                .take(self.order + 1)
-                .map(|(difference, weight)| weight * difference)
-                .sum();
+            let weights = self.means.of_differences;
+            let weighted = std::array::from_fn(|degree| weights[degree] * differences[degree]);
+            let mean = sums(weighted)[self.order];
             return Curve::constant(mean + self.owed(now) + self.regained);
         }
         let mut curve = self.history.polynomial(self.order, now);
@@ -399,7 +378,7 @@ impl Extrapolation for Auto {
 
     fn at(&self, time: f64) -> f64 {
         match self.differences(time) {
-            Some(differences) => differences[..=self.order].iter().sum(),
+            Some(differences) => sums(differences)[self.order],
             None => self.curve(time, 0.0).at(0.0) - self.regained,
         }
     }
@@ -451,35 +430,6 @@ impl Extrapolation for Auto {
             let [middle, ..] = Means::moments(count);
             self.owed = (surplus + middle * (newest.value - first), newest.time);
         }
-    }
-
-    fn even_steps(&self, now: f64) -> Option<EvenSteps> {
-        let is_steady = self.follows == 0
-            && self.spacing.equal == 3
-            && self.opening.steps >= OPENING
-            && self.owed.1 != now
-            && self.regained == 0.0
-            && self
-                .history
-                .newest()
-                .is_some_and(|newest| newest.time == now)
-            && self.errors.iter().all(|error| !error.is_nan());
-        is_steady.then_some(EvenSteps {
-            span: self.spacing.span,
-            differences: self.spacing.differences,
-            errors: self.errors,
-            order: self.order,
-            last_error: self.last_error,
-            weights: self.means.of_differences,
-        })
-    }
-
-    fn resume(&mut self, steps: &EvenSteps, samples: &[Sample]) {
-        for sample in samples {
-            self.history.push(*sample);
-        }
-        (self.spacing.span, self.spacing.differences) = (steps.span, steps.differences);
-        (self.errors, self.last_error) = (steps.errors, steps.last_error);
     }
 
     fn order(&self) -> usize {
@@ -563,19 +513,6 @@ mod tests {
             after((0..40).map(|k| (0.1 * f64::from(k)).sin())).order(),
             3
         );
-    }
-
-    #[test]
-    fn the_greatest_change_is_one_of_the_last_three() {
-        let values = [1.0, 9.0, 7.0, 7.5, 4.0, 4.25, 4.5, 4.0, 10.0, 10.0];
-        let mut spacing = Spacing::default();
-        spacing.differences[0] = values[0];
-        for newest in 1..values.len() {
-            spacing.push(1.0, values[newest]);
-            let changes = values[newest.saturating_sub(3)..=newest].windows(2);
-            let greatest = changes.map(|pair| (pair[1] - pair[0]).abs());
-            assert_eq!(spacing.greatest_change(), greatest.fold(0.0, f64::max));
-        }
     }
 
     #[test]

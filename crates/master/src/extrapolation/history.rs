@@ -1,3 +1,5 @@
+//! The newest values of a signal, and the polynomials through them. The extrapolations keep one each; it judges nothing.
+
 use super::Sample;
 use crate::curve::Curve;
 use crate::state_stream::{StateStream, Stored};
@@ -11,6 +13,7 @@ pub(super) struct History {
 
 impl History {
     /// Takes a new value; `false` where it replaces one for the same time.
+    #[inline]
     pub(super) fn push(&mut self, sample: Sample) -> bool {
         let is_new = self.filled == 0 || sample.time > self.samples[0].time;
         if is_new {
@@ -28,20 +31,24 @@ impl History {
         self.filled = self.filled.min(1);
     }
 
+    #[inline]
     pub(super) fn newest(&self) -> Option<&Sample> {
         self.samples[..self.filled].first()
     }
 
+    #[inline]
     pub(super) fn before_newest(&self) -> Option<&Sample> {
         self.samples[..self.filled].get(1)
     }
 
     /// All of them.
+    #[inline]
     pub(super) fn newest_values(&self) -> &[Sample] {
         &self.samples[..self.filled]
     }
 
     /// Highest degree of a polynomial through the values.
+    #[inline]
     pub(super) fn degree(&self) -> usize {
         self.filled.saturating_sub(1)
     }
@@ -49,18 +56,24 @@ impl History {
     /// The polynomial of this degree through the newest values, about `now`; of lower degree where
     /// there are too few. Newton's form with divided differences, expanded.
     pub(super) fn polynomial(&self, degree: usize, now: f64) -> Curve {
-        let degree = degree.min(self.degree());
+        match degree.min(self.degree()) {
+            0 => Curve::constant(self.samples[0].value),
+            1 => self.newton::<1>(now),
+            2 => self.newton::<2>(now),
+            _ => self.newton::<3>(now),
+        }
+    }
+
+    #[inline]
+    fn newton<const DEGREE: usize>(&self, now: f64) -> Curve {
         let mut differences = self.samples.map(|sample| sample.value);
-        for order in 1..=degree {
-            for newer in (order..=degree).rev() {
+        for order in 1..=DEGREE {
+            for newer in (order..=DEGREE).rev() {
                 let span = self.samples[newer - order].time - self.samples[newer].time;
                 differences[newer] = (differences[newer - 1] - differences[newer]) / span;
             }
         }
-        if degree == 0 {
-            return Curve::constant(differences[0]);
-        }
-        differences[degree + 1..].fill(0.0);
+        differences[DEGREE + 1..].fill(0.0);
         let [d0, d1, d2, d3] = differences;
         let [s0, s1, s2, _] = self.samples.map(|sample| now - sample.time);
         let second = d2 + s2 * d3;

@@ -1,7 +1,6 @@
 //! From the past of a signal to its curve over the coming step.
 
 mod auto;
-mod even_steps;
 mod h_infinity;
 mod hermite;
 mod history;
@@ -10,13 +9,12 @@ mod mean_hold;
 mod means;
 mod polynomial;
 mod secant_linear;
+mod spacing;
 
 pub use crate::curve::Curve;
 use crate::need::{Facts, Need, where_true};
 use crate::registry::{Entry, EntryKind};
 use crate::state_stream::{StateStream, stored};
-pub use even_steps::EvenSteps;
-pub(crate) use even_steps::{LANES, Numbers, Past, Predictions, each};
 
 /// A published value of the signal that feeds an input.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -180,20 +178,6 @@ pub trait Extrapolation: Send {
     /// The number of inner steps that is followed, and the time from which on, s since the start.
     fn inner_steps(&self) -> Option<(u32, f64)> {
         None
-    }
-
-    /// Its state where values come at equal steps, the newest one `now`, s since the start, and the receiver takes values only: while they
-    /// go on to come so and no degree changes, the engine makes the predictions of many inputs at once. Elsewhere, and by default,
-    /// `None`: each is asked for its curve.
-    fn even_steps(&self, now: f64) -> Option<EvenSteps> {
-        let _ = now;
-        None
-    }
-
-    /// Goes on after such predictions, from their state. The samples are those that it has not observed, the last four if they are more,
-    /// oldest first.
-    fn resume(&mut self, steps: &EvenSteps, samples: &[Sample]) {
-        let _ = (steps, samples);
     }
 
     /// Order of the prediction that is in use now; a curve may keep less of it.

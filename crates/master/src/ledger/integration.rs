@@ -7,9 +7,6 @@
 //! that are held it moves in a line. Powers are integrated by Simpson's rule, which is exact for the
 //! product of two parabolas up to the fourth power of the step.
 
-use gyrator_thread_team::Number;
-
-use super::sums::Made;
 use crate::graph::{Axis, Bond};
 use crate::state::{SystemState, input_at_start, input_within};
 use crate::state_stream::stored;
@@ -17,36 +14,36 @@ use crate::state_stream::stored;
 /// One axis over the step in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AxisCourse {
-    pub(super) effort: Signal,
-    pub(super) flow: Signal,
+    effort: Signal,
+    flow: Signal,
     /// Length of the last step, s; 0 before the first.
-    pub(super) last_length: f64,
+    last_length: f64,
 }
 
 /// An output, and the input that it feeds.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Signal {
+struct Signal {
     /// The exchange pass that knows its direct feed-through, and its row.
     feedthrough: Option<(usize, usize)>,
     /// Its component follows curves.
     is_curved: bool,
     /// The output at the start under the uncorrected inputs; NaN where it is not known.
-    pub(super) before: f64,
+    before: f64,
     /// The value published at the present point, and the change to it.
-    pub(super) published: f64,
-    pub(super) published_change: f64,
+    published: f64,
+    published_change: f64,
     /// The change of the output with the new inputs, as far as the outputs show it: all of the step that
     /// follows where inputs are held, else that of the slope.
-    pub(super) slope_change: f64,
+    slope_change: f64,
     /// The inputs that it follows at once, and the values that `before` belongs to.
     follows: Vec<Followed>,
     /// Its change at the start by inputs that are not these values: corrected ones, and those of
     /// extrapolations that do not begin at the last value.
-    pub(super) start_change: f64,
-    pub(super) input_at_start: f64,
+    start_change: f64,
+    input_at_start: f64,
     /// Change over the last step without the part that follows inputs at once, and its curvature.
-    pub(super) last_change: f64,
-    pub(super) last_curvature: f64,
+    last_change: f64,
+    last_curvature: f64,
 }
 
 /// An input that an output follows at once.
@@ -61,43 +58,43 @@ struct Followed {
 }
 
 /// Values of one signal at start, middle and end of a step.
-pub(super) type Course<N> = [N; 3];
+type Course = [f64; 3];
 
 /// Inputs and outputs of an axis over a step.
-pub(super) struct AxisStep<N> {
-    pub(super) effort: SignalStep<N>,
-    pub(super) flow: SignalStep<N>,
+pub(super) struct AxisStep {
+    pub(super) effort: SignalStep,
+    pub(super) flow: SignalStep,
 }
 
 /// An output over a step, and the input that it feeds.
 #[derive(Clone, Copy)]
-pub(super) struct SignalStep<N> {
-    pub(super) input: Course<N>,
-    pub(super) output: Course<N>,
+pub(super) struct SignalStep {
+    pub(super) input: Course,
+    pub(super) output: Course,
     /// Half the range of the output at the start, where it is not known.
-    pub(super) range: N,
-    pub(super) doubt: Doubt<N>,
+    pub(super) range: f64,
+    pub(super) doubt: Doubt,
 }
 
 /// The uncertainty of the middle of an output: its curvature where inputs are held, else the change of the
 /// curvature from the step before.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Doubt<N> {
-    pub(super) middle: N,
+pub(super) struct Doubt {
+    pub(super) middle: f64,
     pub(super) is_curved: bool,
 }
 
 /// Means of powers over a step, W.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Work<N> {
-    pub(super) residual: N,
-    pub(super) given: N,
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Work {
+    pub(super) residual: f64,
+    pub(super) given: f64,
     /// The contribution of curvatures under held inputs, which are taken to be none.
-    pub(super) curvature: N,
+    pub(super) curvature: f64,
     /// Magnitude of the changes of the other curvatures from step to step.
-    pub(super) change: N,
+    pub(super) change: f64,
     /// Half the range of what is not known.
-    pub(super) unknown: N,
+    pub(super) unknown: f64,
 }
 
 impl AxisCourse {
@@ -134,18 +131,11 @@ impl AxisCourse {
 
     /// The length of a step to that of the `last` one, s; NaN for the first.
     #[inline]
-    pub(super) fn ratio(length: f64, last: f64) -> f64 {
+    fn ratio(length: f64, last: f64) -> f64 {
         match last {
             0.0 => f64::NAN,
             last => length / last,
         }
-    }
-
-    /// Whether nothing is known of the direct feed-through of its outputs, and their components take values.
-    pub(super) fn is_simple(&self) -> bool {
-        [&self.effort, &self.flow].iter().all(|signal| {
-            signal.feedthrough.is_none() && signal.follows.is_empty() && !signal.is_curved
-        })
     }
 
     /// Takes what the units have at the start of a step.
@@ -157,7 +147,7 @@ impl AxisCourse {
 
     /// The course over the step of `length`, s, that has been made.
     #[inline]
-    pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep<f64> {
+    pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep {
         let ratio = Self::ratio(length, self.last_length);
         self.last_length = length;
         AxisStep {
@@ -170,7 +160,7 @@ impl AxisCourse {
 /// A parabola with the changes of a signal over two steps deviates so much in the middle of the second, as a part of the difference of
 /// the changes as if both steps had the length of the second. `ratio` is the length of the second to that of the first.
 #[inline(always)]
-pub(super) fn middle_deviation(ratio: f64) -> f64 {
+fn middle_deviation(ratio: f64) -> f64 {
     0.25 * ratio / (1.0 + ratio)
 }
 
@@ -196,12 +186,7 @@ impl Signal {
 
     /// Output and input over the step that has been made. `ratio` is its length to that of the one before, NaN in the first.
     #[inline]
-    fn pass(
-        &mut self,
-        state: &SystemState,
-        [output, input]: [usize; 2],
-        ratio: f64,
-    ) -> SignalStep<f64> {
+    fn pass(&mut self, state: &SystemState, [output, input]: [usize; 2], ratio: f64) -> SignalStep {
         let (ends, range) = self.end(state, output);
         let (output, doubt) = self.course(state, ends, ratio);
         SignalStep {
@@ -215,15 +200,17 @@ impl Signal {
     #[inline]
     fn begin(&mut self, state: &SystemState, input: usize) {
         self.input_at_start = input_at_start(state, input);
-        let change = |followed: &Followed| {
-            followed.gain * (input_at_start(state, followed.input) - followed.value)
+        let change = |followed: &Followed| match input_at_start(state, followed.input) {
+            // Whatever D is.
+            first if first == followed.value => 0.0,
+            first => followed.gain * (first - followed.value),
         };
         self.start_change = self.follows.iter().map(change).sum();
     }
 
     /// The input that it feeds.
     #[inline]
-    fn input(&self, state: &SystemState, input: usize) -> Course<f64> {
+    fn input(&self, state: &SystemState, input: usize) -> Course {
         let (first, last) = (self.input_at_start, state.courses.values[input]);
         [first, input_within(state, input, first, last), last]
     }
@@ -250,12 +237,7 @@ impl Signal {
     /// The course between the ends. `ratio` is the length of the step to that of the one before, NaN in the
     /// first.
     #[inline]
-    fn course(
-        &mut self,
-        state: &SystemState,
-        ends: [f64; 2],
-        ratio: f64,
-    ) -> (Course<f64>, Doubt<f64>) {
+    fn course(&mut self, state: &SystemState, ends: [f64; 2], ratio: f64) -> (Course, Doubt) {
         let [first, last] = ends;
         let mut middle = 0.5 * (first + last);
         let mut change = last - first;
@@ -299,9 +281,6 @@ impl Signal {
         let Some((pass, row)) = self.feedthrough else {
             return 0.0;
         };
-        if state.units.uniform {
-            return 0.0;
-        }
         let pass = &state.exchange.passes[pass];
         let gains = &pass.gains[row * pass.inputs.len()..];
         let terms = pass.inputs.iter().zip(gains);
@@ -315,58 +294,32 @@ fn pass_of(state: &SystemState, output: usize) -> Option<(usize, usize)> {
     passes.find_map(|(index, pass)| Some((index, find(pass)?)))
 }
 
-impl<N: Number> Work<N> {
-    #[inline(always)]
-    pub(super) fn none() -> Self {
-        let zero = N::all(0.0);
-        Self {
-            residual: zero,
-            given: zero,
-            curvature: zero,
-            change: zero,
-            unknown: zero,
-        }
-    }
-
+impl Work {
     /// Adds an axis.
-    #[inline(always)]
-    pub(super) fn add(&mut self, axis: &AxisStep<N>, weight: N) {
+    #[inline]
+    pub(super) fn add(&mut self, axis: &AxisStep, weight: f64) {
         let AxisStep { effort, flow } = axis;
-        let [half, two, three, four, six] = [0.5, 2.0, 3.0, 4.0, 6.0].map(N::all);
         let given = |at: usize| effort.output[at] * flow.input[at];
         let residual = |at: usize| effort.input[at] * flow.output[at] - given(at);
-        let mean = residual(0) + four * residual(1) + residual(2);
-        self.residual = self.residual + weight * mean / six;
+        let mean = residual(0) + 4.0 * residual(1) + residual(2);
+        self.residual += weight * mean / 6.0;
         // Simpson's rule gives two thirds of the weight to the middle.
-        let weight_of_middle = weight * two / three;
-        let minus = N::all(-0.0);
+        let weight_of_middle = weight * 2.0 / 3.0;
         for (doubt, factor) in [
             (flow.doubt, effort.input[1]),
-            (effort.doubt, minus - flow.input[1]),
+            (effort.doubt, -flow.input[1]),
         ] {
             let difference = weight_of_middle * factor * doubt.middle;
             match doubt.is_curved {
-                true => self.change = self.change + difference.magnitude(),
-                false => self.curvature = self.curvature + difference,
+                true => self.change += difference.abs(),
+                false => self.curvature += difference,
             }
         }
-        let mean = given(0) + four * given(1) + given(2);
-        self.given = self.given + weight * mean / six;
+        let mean = given(0) + 4.0 * given(1) + given(2);
+        self.given += weight * mean / 6.0;
         // The range counts in full at the start, by half in the middle and not at the end.
         let unknown = effort.input[0] * flow.range - flow.input[0] * effort.range;
-        self.unknown = self.unknown + half * weight * unknown;
-    }
-
-    /// Energies of a step of this `length`, s, at the end of which these powers are given and received, W.
-    #[inline(always)]
-    pub(super) fn made(&self, given: N, received: N, length: N) -> Made<N> {
-        Made {
-            given,
-            received,
-            residual_integrated: self.residual * length,
-            transferred_integrated: self.given * length,
-            curvature: self.curvature * length,
-        }
+        self.unknown += 0.5 * weight * unknown;
     }
 }
 
@@ -404,7 +357,7 @@ mod tests {
         output: impl Fn(f64) -> f64,
         [range, middle]: [f64; 2],
         is_curved: bool,
-    ) -> SignalStep<f64> {
+    ) -> SignalStep {
         SignalStep {
             input: [0.0, 0.5, 1.0].map(input),
             output: [0.0, 0.5, 1.0].map(output),
@@ -429,7 +382,7 @@ mod tests {
                 ),
                 flow: signal(|s| 3.0 - s + s * s, |s| 1.0 + s, [0.75, -0.25], flow_curved),
             };
-            let mut work = Work::none();
+            let mut work = Work::default();
             // Axes add up.
             work.add(&axis, WEIGHT);
             work.add(&axis, 2.0 * WEIGHT);
@@ -451,11 +404,6 @@ mod tests {
             ] {
                 assert!((found - expected).abs() < 1e-12, "{found} {expected}");
             }
-            let made = work.made(7.0, 8.0, 0.5);
-            assert_eq!((made.given, made.received), (7.0, 8.0));
-            assert_eq!(made.residual_integrated, 0.5 * work.residual);
-            assert_eq!(made.transferred_integrated, 0.5 * work.given);
-            assert_eq!(made.curvature, 0.5 * work.curvature);
         }
     }
 
@@ -590,25 +538,6 @@ mod tests {
         };
         let (before, after) = (sums(7), sums(1));
         [0, 1].map(|sum| after[sum] - before[sum])
-    }
-
-    /// Inputs that have a line within a macro-step are not constant in it.
-    #[test]
-    fn a_bond_is_simple_where_its_inputs_are_constant() {
-        for (extrapolation, is_simple) in [("hold", true), ("linear", false)] {
-            let unit = |input: &str, output: &str| {
-                ClosureUnit::new(&[(input, 0.0)], &[(output, 1.0)], |_| ())
-            };
-            let mut system = System::new(H);
-            system.method("jacobi").extrapolation(extrapolation);
-            system.add("a", unit("f", "e")).step_size(0.5 * H);
-            system.add("b", unit("e", "f")).step_size(0.5 * H);
-            let _ = system.bond("bond", ("a.e", "b.e"), ("b.f", "a.f"));
-            let run = system.start(&RunOptions::default()).unwrap();
-            let courses = &run.ledger().bonds[0].courses;
-            assert_eq!(courses.len(), 1);
-            assert_eq!(courses[0].is_simple(), is_simple);
-        }
     }
 
     /// An output that follows a curve has its course, and the rest has the curvature of the last two changes: the effort 1 + t² on the

@@ -1,20 +1,13 @@
-//! The energy of every power bond, always on; it never touches a signal.
+//! The energy of every power bond, always on. The run calls it after each macro-step; it never touches a signal.
 
-mod constant_inputs;
-mod copies;
 mod integration;
-mod rows;
-mod single_bond;
-mod sums;
 
-use crate::exchange_mode::Exchange;
+use crate::extremes::{greater, less};
 use crate::graph::Axis;
 use crate::state::{SystemState, added_to, outputs_of};
 use crate::state_stream::stored;
 use crate::step::Step;
 use integration::{AxisCourse, Work};
-pub(crate) use rows::Powers;
-use sums::{Addends, Sums};
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -33,15 +26,14 @@ pub struct BondEnergy {
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
-    /// directions, which cannot cancel out. Where means of predictions were given, the predictions count. Not computed where
-    /// steps are fixed and inputs held.
+    /// directions, which cannot cancel out. Where means of predictions were given, the predictions count. Computed where a
+    /// step control sizes the steps.
     #[serde(skip)]
     pub coupling_error_power: f64,
     /// The applied residual power with predictions in the place of their means, W; computed as `coupling_error_power`.
     #[serde(skip)]
     pub predicted_residual_power: f64,
-    /// Power from the outputs alone: Σ weight · effort output · flow output, W. Not computed where
-    /// steps are fixed and inputs held.
+    /// Power from the outputs alone: Σ weight · effort output · flow output, W; computed as `coupling_error_power`.
     #[serde(skip)]
     pub output_power: f64,
     /// Energy given by end a, J.
@@ -75,6 +67,24 @@ pub struct BondEnergy {
 }
 
 impl BondEnergy {
+    /// Adds a step of this length, s, at the end of which these powers are given, received, and those of the correction, W.
+    #[inline]
+    fn add(&mut self, work: &Work, [given, received, correction]: [f64; 3], length: f64) {
+        (self.given_power, self.received_power) = (given, received);
+        self.correction_power = correction;
+        self.residual_power = received - given;
+        self.applied_residual_power = self.residual_power + correction;
+        let (transferred, residual) = (given * length, self.residual_power * length);
+        self.transferred_energy += transferred;
+        self.transferred_energy_abs += transferred.abs();
+        self.residual_energy += residual;
+        self.residual_energy_abs += residual.abs();
+        self.applied_residual_energy += self.applied_residual_power * length;
+        self.correction_energy += correction * length;
+        self.residual_energy_integrated += work.residual * length;
+        self.transferred_energy_integrated += work.given * length;
+    }
+
     /// Keeps what is greater than ever before, with the time.
     #[inline]
     fn keep_peaks(&mut self, time: impl Fn() -> f64) {
@@ -94,20 +104,11 @@ impl BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<BondAccount>,
-    /// No step control uses the coupling error, and no output is stale where its input is new:
-    /// where inputs are copies, the residual power is then zero at the start of each step.
-    has_copies: bool,
-    /// As `has_copies`, without an exchange, and each input of a bond copies an output of it.
-    copies_own_outputs: bool,
-    /// Steps are fixed, and the courses of all bonds are as in [`constant_inputs`].
-    has_constant_inputs: bool,
-    /// Outputs are exchanged fresh or compensated: what is published is not what a unit had in its step.
-    exchanges: bool,
+    /// A step control uses the coupling error.
+    for_control: bool,
     /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
     /// that, s; kept where there are several bonds.
     peak: (f64, f64),
-    /// For macro-steps in a row.
-    room: Box<rows::Room>,
 }
 
 #[derive(Debug, Clone)]
@@ -115,12 +116,8 @@ struct BondAccount {
     axes: Vec<Axis>,
     is_power: bool,
     every: u64,
-    /// Changes of the weighted effort and of the flow over the last step, axis by axis; kept where inputs are copies.
-    last_changes: Vec<[f64; 2]>,
-    /// Power of the outputs at the start of the step, W; kept where inputs are copies.
-    output_power_before: f64,
     energy: BondEnergy,
-    /// Inputs and outputs over the step, axis by axis; empty where inputs are copies.
+    /// Inputs and outputs over the step, axis by axis.
     courses: Vec<AxisCourse>,
     error: IntegrationError,
     /// Least and greatest transferred energy so far, J.
@@ -142,61 +139,32 @@ struct IntegrationError {
 
 impl Ledger {
     pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
-        // The outputs that are compensated by a D that is not smooth are not those under the new inputs.
-        let mut passes = state.exchange.passes.iter();
-        let has_copies = for_fixed_steps
-            && !state.exchange.modes.contains(&Exchange::STALE)
-            && passes.all(|pass| pass.is_smooth || pass.mode == Exchange::FRESH);
-        let is_straight = has_copies && state.units.uniform;
-        let courses = |bond: &crate::graph::Bond| match is_straight {
-            true => Vec::new(),
-            false => AxisCourse::all(state, bond),
-        };
-        let output_power = |axis: &Axis| {
-            let (effort, flow) = outputs_of(&state.signals, axis);
-            axis.weight * effort * flow
-        };
         let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
             is_power: bond.is_power,
             every: u64::from(bond.every),
-            last_changes: vec![[f64::NAN; 2]; bond.axes.len()],
-            output_power_before: bond.axes.iter().map(output_power).sum(),
             energy: BondEnergy::default(),
-            courses: courses(bond),
+            courses: AxisCourse::all(state, bond),
             error: IntegrationError::default(),
             least: 0.0,
             greatest: 0.0,
         };
-        let exchanges = !state.exchange.passes.is_empty();
-        let bonds: Vec<BondAccount> = state.graph.bonds.iter().map(entry).collect();
         Self {
-            has_constant_inputs: for_fixed_steps && !exchanges && Self::has_constant_inputs(&bonds),
-            bonds,
-            has_copies,
-            copies_own_outputs: has_copies && !exchanges && Self::copies_own_outputs(state),
-            exchanges,
+            bonds: state.graph.bonds.iter().map(entry).collect(),
+            for_control: !for_fixed_steps,
             peak: (0.0, 0.0),
-            room: Box::default(),
         }
     }
 
     /// Adds the step that has just been made.
     pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
-        if self.has_copies && state.units.uniform {
-            for entry in &mut self.bonds {
-                match self.exchanges {
-                    true => entry.observe_copies::<true>(state, step),
-                    false => entry.observe_copies::<false>(state, step),
-                }
+        for entry in &mut self.bonds {
+            if entry.every == 1 || step.index.is_multiple_of(entry.every) {
+                entry.begin(state);
             }
-        } else {
-            for entry in &mut self.bonds {
-                if entry.every == 1 || step.index.is_multiple_of(entry.every) {
-                    entry.begin(state);
-                }
-                if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
-                    entry.observe(state, step);
+            if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
+                entry.observe(state, step);
+                if self.for_control {
                     entry.find_coupling_error(state);
                 }
             }
@@ -260,9 +228,12 @@ impl Ledger {
 }
 
 impl IntegrationError {
-    /// Adds a step of this length, s, but what curvatures under held inputs would add, which is in the [sums](Sums).
+    /// Adds a step of this length, s.
     #[inline]
-    fn add(&mut self, work: &Work<f64>, length: f64) {
+    fn add(&mut self, work: &Work, length: f64) {
+        let curvature = work.curvature * length;
+        self.curvature += curvature;
+        self.squares += curvature * curvature;
         self.change += work.change * length;
         self.range += work.unknown * length;
     }
@@ -281,20 +252,11 @@ impl BondAccount {
         }
     }
 
-    /// Keeps the powers of the last step, given and received, W, where nothing is corrected.
-    #[inline(always)]
-    fn keep_powers(&mut self, given: f64, received: f64) {
-        let energy = &mut self.energy;
-        (energy.given_power, energy.received_power) = (given, received);
-        energy.residual_power = received - given;
-        energy.applied_residual_power = energy.residual_power;
-    }
-
     #[inline]
     fn observe(&mut self, state: &SystemState, step: &Step) {
         let length = step.size * self.every as f64;
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
-        let mut work = Work::none();
+        let mut work = Work::default();
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
             let (effort_output, flow_output) = outputs_of(&state.signals, axis);
             work.add(&course.end(state, axis, length), axis.weight);
@@ -305,17 +267,11 @@ impl BondAccount {
             received += axis.weight * effort_input * flow_output;
             correction += axis.weight * (effort_added * flow_output - effort_output * flow_added);
         }
-        self.keep_powers(given, received);
         self.error.add(&work, length);
-        let mut addends = Addends::of(&work.made(given, received, length), length);
-        let energy = &mut self.energy;
-        let applied = energy.residual_power + correction;
-        (energy.correction_power, energy.applied_residual_power) = (correction, applied);
-        energy.correction_energy += correction * length;
-        addends.applied_residual = applied * length;
-        let mut sums = Sums::of_bond(self);
-        sums.add(&addends);
-        sums.keep_in(self);
+        self.energy
+            .add(&work, [given, received, correction], length);
+        self.least = less(self.energy.transferred_energy, self.least);
+        self.greatest = greater(self.energy.transferred_energy, self.greatest);
         self.energy.keep_peaks(|| step.end(&state.graph.clock));
     }
 
@@ -343,10 +299,8 @@ impl BondAccount {
     }
 }
 
-stored!(Ledger { bonds, peak; has_copies, copies_own_outputs, has_constant_inputs, exchanges, room });
+stored!(Ledger { bonds, peak; for_control });
 stored!(BondAccount {
-    last_changes,
-    output_power_before,
     energy,
     courses,
     error,
@@ -427,7 +381,10 @@ mod tests {
         for _ in 0..steps {
             run.step().unwrap();
         }
-        *run.ledger().bond(0).unwrap()
+        // As for a step control.
+        let mut bond = run.ledger().bonds[0].clone();
+        bond.find_coupling_error(&run.state);
+        bond.energy
     }
 
     /// Held inputs are the outputs at the start of the step: e(k+1)·f(k) is given and e(k)·f(k+1)
@@ -451,6 +408,10 @@ mod tests {
             residual_energy_abs: H * (11.0 + 26.0 + 14.0),
             max_residual_power: 26.0,
             max_residual_power_time: 2.0 * H,
+            // |5 − 4|·|−4| + |−4 + 6|·|5| and 5·(−4).
+            coupling_error_power: 14.0,
+            predicted_residual_power: 14.0,
+            output_power: -20.0,
             ..BondEnergy::default()
         }
     }
@@ -495,12 +456,9 @@ mod tests {
                 curvature,
                 change,
                 unknown,
-                ..Work::none()
+                ..Work::default()
             };
             error.add(&work, 2.0);
-            let curvature = work.made(0.0, 0.0, 2.0).curvature;
-            error.curvature += curvature;
-            error.squares += curvature * curvature;
         }
         let squares = 6.0_f64.powi(2) + 14.0_f64.powi(2);
         assert_eq!(error.total(), 8.0 + 2.0 * (squares.sqrt() + 1.5) + 2.0);
@@ -586,16 +544,9 @@ mod tests {
     }
 
     #[test]
-    fn a_side_with_shorter_steps_gives_the_same_ledger_and_the_coupling_error() {
+    fn a_side_with_shorter_steps_gives_the_same_ledger() {
         let found = after(ledger(0.5 * H, |_| ()), 3);
-        // |5 − 4|·|−4| + |−4 + 6|·|5| and 5·(−4).
-        let expected = BondEnergy {
-            coupling_error_power: 14.0,
-            predicted_residual_power: 14.0,
-            output_power: -20.0,
-            ..expected()
-        };
-        assert_eq!(found, expected);
+        assert_eq!(found, expected());
     }
 
     #[test]
@@ -617,10 +568,8 @@ mod tests {
             assert_eq!(found.residual_energy, -0.25 * expected.residual_energy);
             assert_eq!(found.residual_energy_abs, 0.25 * H * 51.0);
             assert_eq!(found.max_residual_power, 0.25 * 26.0);
-            if flow_step < H {
-                assert_eq!(found.coupling_error_power, 0.25 * 14.0);
-                assert_eq!(found.output_power, 0.25 * 20.0);
-            }
+            assert_eq!(found.coupling_error_power, 0.25 * 14.0);
+            assert_eq!(found.output_power, 0.25 * 20.0);
         }
     }
 

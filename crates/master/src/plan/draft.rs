@@ -204,8 +204,5 @@ impl<'a> Draft<'a> {
 }
 
 fn selection(components: &[usize], phase: Phase) -> Selection {
-    Selection {
-        components: components.to_vec(),
-        phase,
-    }
+    Selection::new(components.to_vec(), phase)
 }

@@ -143,10 +143,6 @@ pub(crate) fn effects(
             .filter(|component| is_due(*component, selection.phase))
             .collect()
     };
-    let all = |phase| Selection {
-        components: (0..graph.components.len()).collect(),
-        phase,
-    };
     let inputs = |component: usize| graph.components[component].inputs.clone();
     match operation {
         Operation::Correct => {
@@ -197,11 +193,6 @@ pub(crate) fn effects(
             let declared = declared.into_iter();
             found.extend(declared.filter(|effect| happens(effect, graph, is_due)));
         }
-        Operation::Feed | Operation::Lane { .. } => {
-            for operation in fused(operation, &all) {
-                effects(&operation, plan, known, is_due, found);
-            }
-        }
         // Bodies are followed part by part; the others change no real value that an operation reads, or, as the passes of
         // a draft, are not known yet.
         Operation::FeedForward
@@ -231,18 +222,6 @@ fn corrected_bonds(
         bond.correction.is_some() && sides.into_iter().all(|side| is_due(side, Phase::Begin))
     });
     due.map(|(bond, _)| bond)
-}
-
-/// The operations that a fused one stands for.
-pub(super) fn fused(operation: &Operation, all: &dyn Fn(Phase) -> Selection) -> Vec<Operation> {
-    let begin = || all(Phase::Begin);
-    let mut operations = vec![Operation::Prepare(begin()), Operation::Give(begin())];
-    if let Operation::Lane { checks } = operation {
-        operations.push(Operation::Step(begin()));
-        operations.push(Operation::Read(all(Phase::End), Store::Shown));
-        operations.extend(checks.then_some(Operation::Check));
-    }
-    operations
 }
 
 /// Whether a declared effect happens in this macro-step.

@@ -1,12 +1,80 @@
-use super::fuse::fuse;
+//! The plan of a run from a draft: without operations that have nothing to do, with passes and groups. A run calls it once its units are
+//! initialised, and again where a scenario joins it; it orders nothing anew.
+
 use super::operation::{Operation, Selection};
 use crate::graph::Graph;
-use crate::state::SystemState;
+use crate::state::{Group, Member, SystemState};
+use crate::step::Phase;
 
 /// The plan of a draft for units that are initialised: without operations that have nothing to do, with the passes of the
-/// exchange, and fused.
-pub(crate) fn finish(operations: &[Operation], state: &SystemState) -> Vec<Operation> {
-    fuse(needed(operations, state), state)
+/// exchange, and with the groups of FMUs that it steps, which the state gets.
+pub(crate) fn finish(operations: &[Operation], state: &mut SystemState) -> Vec<Operation> {
+    let mut operations = needed(operations, state);
+    let units = &mut state.units;
+    units.groups.clear();
+    add_groups(&operations, &units.members, &mut units.groups);
+    use_groups(&mut operations, &units.members, &units.groups);
+    operations
+}
+
+/// Makes a group of the FMUs of each rate that an operation steps.
+fn add_groups(operations: &[Operation], members: &[Member], groups: &mut Vec<Group>) {
+    for operation in operations {
+        match operation {
+            Operation::Step(selection) if selection.phase == Phase::Begin => {
+                let is_new = |group: &Group| {
+                    let mut known = groups.iter();
+                    !known.any(|known| known.components == group.components)
+                };
+                let new: Vec<Group> = Group::of(members, &selection.components)
+                    .filter(is_new)
+                    .collect();
+                groups.extend(new);
+            }
+            Operation::Repeat { body, .. } | Operation::Iterate { body, .. } => {
+                add_groups(body, members, groups);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Lets operations act on groups where they act on all of one.
+fn use_groups(operations: &mut [Operation], members: &[Member], groups: &[Group]) {
+    for operation in operations {
+        match operation {
+            Operation::Prepare(selection) | Operation::Give(selection) => {
+                select_groups(selection, groups, |component| {
+                    !members[component].inputs.is_empty()
+                });
+            }
+            Operation::Step(selection) if selection.phase == Phase::Begin => {
+                select_groups(selection, groups, |_| true);
+            }
+            Operation::Read(selection, _) => {
+                select_groups(selection, groups, |component| {
+                    !members[component].outputs.is_empty()
+                });
+            }
+            Operation::Repeat { body, .. } | Operation::Iterate { body, .. } => {
+                use_groups(body, members, groups);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn select_groups(selection: &mut Selection, groups: &[Group], acts_on: impl Fn(usize) -> bool) {
+    for (index, group) in groups.iter().enumerate() {
+        let mut own = group.components.iter();
+        let mut own = own.by_ref().copied().filter(|it| acts_on(*it)).peekable();
+        let is_any = own.peek().is_some();
+        if is_any && own.all(|component| selection.others.binary_search(&component).is_ok()) {
+            selection.groups.push(index);
+            let is_other = |component: &usize| group.components.binary_search(component).is_err();
+            selection.others.retain(is_other);
+        }
+    }
 }
 
 /// The operations of a draft that may have something to do in a system, before its units are known.
@@ -44,7 +112,7 @@ pub(crate) struct Extras {
 }
 
 /// The operations that have something to do.
-pub(crate) fn needed(operations: &[Operation], state: &SystemState) -> Vec<Operation> {
+fn needed(operations: &[Operation], state: &SystemState) -> Vec<Operation> {
     let mut found = Vec::with_capacity(operations.len());
     for operation in operations {
         add_needed(operation, state, &mut found);
@@ -62,7 +130,7 @@ fn add_needed(operation: &Operation, state: &SystemState, found: &mut Vec<Operat
         let components = selection.components.iter().copied();
         let components: Vec<usize> = components.filter(|component| act(*component)).collect();
         let phase = selection.phase;
-        (!components.is_empty()).then_some(Selection { components, phase })
+        (!components.is_empty()).then(|| Selection::new(components, phase))
     };
     let has_inputs = |component: usize| !members[component].inputs.is_empty();
     let has_outputs = |component: usize| !members[component].outputs.is_empty();
@@ -109,7 +177,7 @@ fn add_needed(operation: &Operation, state: &SystemState, found: &mut Vec<Operat
             return found.extend(leading.map(Operation::Exchange));
         }
         Operation::Check => keep_if(!signals.accepts_non_finite),
-        Operation::Observe => keep_if(!courses.all_hold),
+        Operation::Observe => keep_if(!courses.extrapolated.is_empty()),
         Operation::Repeat { parts, body } => Some(Operation::Repeat {
             parts: *parts,
             body: needed(body, state),
@@ -129,9 +197,7 @@ fn add_needed(operation: &Operation, state: &SystemState, found: &mut Vec<Operat
         | Operation::GiveHeld(_)
         | Operation::Step(_)
         | Operation::Exchange(_)
-        | Operation::Own(_)
-        | Operation::Feed
-        | Operation::Lane { .. } => Some(operation.clone()),
+        | Operation::Own(_) => Some(operation.clone()),
     };
     found.extend(kept);
 }

@@ -2,8 +2,8 @@
 //!
 //! A [method](crate::method) writes a [`Draft`] from the resolved system alone. Once the units are initialised, the
 //! draft becomes the plan: operations that have nothing to do are left out, the exchange of direct feed-through
-//! gets its passes, and operations on units that are plain copies are fused. Draft, final and fused plan are
-//! verified by the same [rules](Rule); the engine executes the fused one.
+//! gets its passes, and the FMUs that an operation steps are put into groups. Draft and final plan are verified by the same
+//! [rules](Rule).
 //!
 //! A plan covers one macro-step. Components that communicate more slowly are in its operations with the
 //! [phase](Phase) of their communication step, so that no plan depends on how many macro-steps a rate takes.
@@ -12,7 +12,6 @@ mod decisions;
 mod draft;
 mod effect;
 mod finish;
-mod fuse;
 mod operation;
 mod stage;
 mod verify;
@@ -23,10 +22,8 @@ pub use draft::Draft;
 pub use effect::{Effect, Instant, Store};
 #[cfg(test)]
 pub(crate) use effect::{Known, effects};
-#[cfg(test)]
-pub(crate) use finish::needed;
 pub(crate) use finish::{Extras, finish, possible};
-pub(crate) use operation::Operation;
+pub(crate) use operation::{Operation, Selection};
 pub(crate) use stage::{Declared, replace};
 pub use stage::{Stage, StageView};
 pub(crate) use verify::verify;

@@ -1,3 +1,5 @@
+//! The operations of a plan. Methods write them, the verifier reads their effects, the engine executes them; they hold no state.
+
 use super::effect::Store;
 use crate::step::Phase;
 
@@ -6,6 +8,21 @@ use crate::step::Phase;
 pub(crate) struct Selection {
     pub(crate) components: Vec<usize>,
     pub(crate) phase: Phase,
+    /// [Groups](crate::state::Group) that they have all of, as far as the operation acts on them, and those in none of these.
+    pub(crate) groups: Vec<usize>,
+    pub(crate) others: Vec<usize>,
+}
+
+impl Selection {
+    /// Each component by itself.
+    pub(crate) fn new(components: Vec<usize>, phase: Phase) -> Self {
+        Self {
+            others: components.clone(),
+            components,
+            phase,
+            groups: Vec::new(),
+        }
+    }
 }
 
 /// An act of a macro-step. The functions of [`engine`](crate::engine) do them.
@@ -64,10 +81,6 @@ pub(crate) enum Operation {
         test: usize,
         body: Vec<Operation>,
     },
-    /// `Prepare` and `Give` of all components, whose inputs have one value each over the macro-step.
-    Feed,
-    /// `Feed`, `Step` and `Read` of all components; with `Check` behind them where it `checks`.
-    Lane { checks: bool },
 }
 
 impl Operation {
@@ -96,8 +109,6 @@ impl Operation {
             Self::Own(_) => "stage",
             Self::Repeat { .. } => "repeat",
             Self::Iterate { .. } => "iterate",
-            Self::Feed => "feed",
-            Self::Lane { .. } => "lane",
         }
     }
 }

@@ -171,7 +171,6 @@ impl Words<'_> {
             Operation::Postpone(component) | Operation::GiveHeld(component) => vec![*component],
             Operation::Iterate { components, .. } => components.clone(),
             Operation::Exchange(pass) => self.exchanging(*pass),
-            Operation::Feed | Operation::Lane { .. } => (0..self.graph.components.len()).collect(),
             _ => Vec::new(),
         }
     }
@@ -314,16 +313,6 @@ impl Words<'_> {
                     all()
                 )
             }
-            Operation::Feed => format!("prepares the inputs of {} and sets them", all()),
-            Operation::Lane { checks } => format!(
-                "{}: prepares inputs and sets them, steps, reads and publishes outputs{}",
-                all(),
-                if *checks {
-                    ", checks that they are finite"
-                } else {
-                    ""
-                }
-            ),
             _ => self.text_for_all(operation),
         }
     }

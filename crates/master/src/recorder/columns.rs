@@ -1,10 +1,8 @@
 //! The columns of the rows that a run records, and the parameters beside them.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
 use gyrator_record::{Cell, Column, ColumnType};
 use gyrator_system::{OuterEnd, OuterSignal};
+use std::collections::BTreeMap;
 use wildmatch::WildMatch;
 
 use super::names::Names;
@@ -123,7 +121,11 @@ impl Columns {
 impl Selected {
     /// Takes the values of a communication point.
     pub(super) fn fill(&self, row: &mut RecordedRow, view: &View<'_>) {
-        self.fill_outputs(row, view.time, view.reals);
+        row.time = view.time;
+        row.is_filled = true;
+        row.reals.clear();
+        let chosen = self.reals.iter().map(|place| view.reals[*place]);
+        row.reals.extend(chosen);
         let bonds = self.bonds.iter();
         row.reals
             .extend(bonds.map(|(bond, value)| (value.get)(view, *bond)));
@@ -140,31 +142,6 @@ impl Selected {
         for (kept, value) in row.others.iter_mut().zip(signals.chain(watched)) {
             kept.clone_from(value);
         }
-    }
-
-    /// Takes the real outputs of a communication point.
-    pub(super) fn fill_outputs(&self, row: &mut RecordedRow, time: f64, outputs: &[f64]) {
-        row.time = time;
-        row.is_filled = true;
-        row.reals.clear();
-        let chosen = self.reals.iter().map(|place| outputs[*place]);
-        row.reals.extend(chosen);
-    }
-
-    /// Whether all columns are of real outputs.
-    pub(super) fn are_real_outputs(&self) -> bool {
-        self.bonds.is_empty()
-            && self.control.is_empty()
-            && self.outer.is_empty()
-            && self.signals.is_empty()
-            && self.watches.is_empty()
-    }
-
-    /// The places of the real outputs, where they follow each other.
-    pub(super) fn range_of_outputs(&self) -> Option<Range<usize>> {
-        let (first, last) = (*self.reals.first()?, *self.reals.last()?);
-        // They ascend, as the outputs of the graph do.
-        (last - first + 1 == self.reals.len()).then_some(first..last + 1)
     }
 
     /// The variables that are watched at each communication point.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use gyrator_record::{Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSink, create_sink};
 
-use crate::observer::{Observer, ObserverError, OutputPoint, StopRequest, View, Watch};
+use crate::observer::{Observer, ObserverError, StopRequest, View, Watch};
 use crate::report::Report;
 use crate::unit::Value;
 use columns::{Columns, RecordedRow, cell};
@@ -267,30 +267,6 @@ impl Observer for Recorder {
     fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
         self.record(view)?;
         Ok(ControlFlow::Continue(()))
-    }
-
-    fn sees_outputs_alone(&self) -> bool {
-        let columns = self.columns.as_ref();
-        columns.is_some_and(|columns| columns.selected.are_real_outputs())
-    }
-
-    fn outputs(&mut self, point: &OutputPoint<'_>) -> Result<(), ObserverError> {
-        let Some(columns) = &self.columns else {
-            return Ok(());
-        };
-        let row = self.pending.get_or_insert_default();
-        row.is_due = point.steps.is_multiple_of(self.every);
-        row.is_written = row.is_due;
-        match columns.selected.range_of_outputs() {
-            Some(outputs) if row.is_due => self.sink.real_row(point.time, &point.reals[outputs])?,
-            _ => {
-                columns.selected.fill_outputs(row, point.time, point.reals);
-                if row.is_due {
-                    write(&mut *self.sink, row)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn finish(&mut self, _: &Report) -> Result<(), ObserverError> {

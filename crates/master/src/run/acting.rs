@@ -88,7 +88,7 @@ fn joined(run: &Run, scenario: &Scenario) -> Result<RunningScenario, StartError>
 fn add(run: &mut Run, actions: RunningScenario) -> Result<(), StartError> {
     let (step, next) = (run.timeline.next_step(), run.timeline.steps());
     let added = engine::extend_scenario(&mut run.state, actions, &step, next);
-    run.plan.renew(&run.state);
+    run.plan.renew(&mut run.state);
     added.map_err(|fault| {
         run.faulty = Some(fault.component.clone());
         fail(run, RunError::Fault(fault)).into()

@@ -1,4 +1,5 @@
-//! A running system.
+//! A running system: its steps, its accounts, its observers, its end. Programs call it; what happens within a macro-step is in the plan,
+//! and not here.
 
 mod acting;
 mod checkpoint;
@@ -6,6 +7,7 @@ mod ending;
 mod handle;
 mod handover;
 mod judgement;
+mod observing;
 mod planning;
 mod repetition;
 mod reporting;
@@ -13,11 +15,9 @@ mod serialized;
 mod snapshot;
 mod step_trial;
 mod stop_time;
-mod stretch;
 mod timeline;
 mod watching;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -29,7 +29,7 @@ use crate::exchange::{OpenSenses, Untried};
 use crate::fault::{Cause, Fault, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
-use crate::observer::{Observer, StopRequest, View};
+use crate::observer::{Observer, View};
 use crate::plan::StepPlan;
 use crate::profile::{Acts, Probe, Profile, Unprofiled};
 use crate::report::{Report, StopReason};
@@ -38,11 +38,12 @@ use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
 use crate::unit::{Period, ProcessChange};
 use crate::unused_inputs::UnusedInputs;
-use crate::watch::{self, Watched};
+use crate::watch;
 use checkpoint::{Checkpoint, Energies, try_states};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 pub use handover::Handover;
+use observing::{Observing, continue_or_stop, notify_observers};
 pub use planning::plan;
 use serialized::LastState;
 pub use serialized::{check_serializable, deserialize, keep_last_state, last_state, serialize};
@@ -171,7 +172,7 @@ pub fn check_senses(run: &mut Run) {
 pub type Tracker = Box<dyn Fn(f64, u64) + Send>;
 
 /// Calls `tracker` at the present communication point and at each that follows, at some of them twice, before any
-/// observer. It sees no values, so that macro-steps can be made in a row.
+/// observer.
 pub fn track(run: &mut Run, tracker: Tracker) {
     run.tracker = Some(tracker);
     track_point(run);
@@ -182,12 +183,6 @@ fn track_point(run: &Run) {
     if let Some(tracker) = &run.tracker {
         tracker(run.timeline.time(), run.timeline.steps());
     }
-}
-
-/// An observer with the variables that it watches.
-struct Observing {
-    observer: Box<dyn Observer>,
-    watched: Vec<Watched>,
 }
 
 /// Initialises the units and brings the system to its start time.
@@ -224,7 +219,7 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
         ..Step::default()
     };
     engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
-    let plan = planning::Planned::new(method, plan, &state)?;
+    let plan = planning::Planned::new(method, plan, &mut state)?;
     let bonds = state.graph.bonds.iter();
     let energy_limits = Vec::from_iter(bonds.map(|bond| bond.energy_limits));
     let first = control.1.first(&ControlledSystem {
@@ -329,9 +324,7 @@ impl Run {
     /// As [`step`](Self::step).
     pub fn run(&mut self) -> Result<Report, RunError> {
         while !self.has_ended() && !self.timeline.is_over() {
-            if !stretch::make(self, f64::INFINITY)? {
-                self.step()?;
-            }
+            self.step()?;
         }
         Ok(self.report())
     }
@@ -349,9 +342,7 @@ impl Run {
         // Rounding of times that are computed otherwise than communication points.
         let time = (time - 1e-9 * self.state.graph.macro_step).next_down();
         while !self.has_ended() && !self.timeline.is_over() && self.time() < time {
-            if !stretch::make(self, time)? {
-                self.step()?;
-            }
+            self.step()?;
         }
         Ok(!self.has_ended())
     }
@@ -526,46 +517,6 @@ fn fail_by(run: &mut Run, fault: Fault) -> RunError {
     let cause = fault.unit.cause;
     run.goes_back = matches!(cause, Cause::Error | Cause::Discard | Cause::NotFinite);
     fail(run, RunError::Fault(fault))
-}
-
-fn notify_observers(run: &mut Run, probe: &mut impl Probe) -> Result<(), RunError> {
-    let mut observers = std::mem::take(&mut run.observers);
-    let mut outcome = Ok(ControlFlow::Continue(()));
-    let step = run.timeline.next_step();
-    for Observing { observer, watched } in &mut observers {
-        let seen = probe.act(observer.activity(), |_| {
-            let updated = watch::update(&mut run.state, watched, &step, true);
-            updated.map_err(RunError::Fault)?;
-            let view = View {
-                watched: &*watched,
-                ..run.view()
-            };
-            observer.step(&view).map_err(RunError::Observer)
-        });
-        match seen {
-            Ok(ControlFlow::Continue(())) => {}
-            other if matches!(outcome, Ok(ControlFlow::Continue(()))) => outcome = other,
-            _ => {}
-        }
-    }
-    run.observers = observers;
-    match outcome {
-        Ok(request) => continue_or_stop(run, request),
-        Err(error) => {
-            if let RunError::Fault(fault) = &error {
-                run.faulty = Some(fault.component.clone());
-            }
-            Err(fail(run, error))
-        }
-    }
-}
-
-fn continue_or_stop(run: &mut Run, request: ControlFlow<StopRequest>) -> Result<(), RunError> {
-    match request {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(StopRequest::Interrupted) => end(run, StopReason::Interrupted),
-        ControlFlow::Break(StopRequest::Limit(limit)) => end(run, StopReason::Limit(limit)),
-    }
 }
 
 /// Keeps the state before a step that may be made again.

@@ -165,7 +165,7 @@ pub(super) fn read(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
         }
     }
     engine::select_ways_of_giving(&mut run.state);
-    run.plan.renew(&run.state);
+    run.plan.renew(&mut run.state);
     Ok(())
 }
 

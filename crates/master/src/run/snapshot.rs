@@ -125,7 +125,7 @@ impl Run {
         self.state.counters = snapshot.counters;
         // Actions may have been added since then.
         engine::select_ways_of_giving(&mut self.state);
-        self.plan.renew(&self.state);
+        self.plan.renew(&mut self.state);
         (self.ledger, self.audit, self.defects, self.alarms) = snapshot.energies.clone();
         self.timeline = snapshot.timeline.clone();
         self.plan.set_stages(stages);

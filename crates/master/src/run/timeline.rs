@@ -1,4 +1,4 @@
-//! Where a run is in time, and how long its next step is.
+//! Where a run is in time, and how long its next step is. The run asks it before each macro-step; it never looks at a value.
 
 use crate::graph::Graph;
 use crate::state_stream::{StateStream, Stored};
@@ -161,41 +161,11 @@ impl Timeline {
         self.is_fixed && !self.sums_time
     }
 
-    /// Whole macro-steps before the stop time.
-    #[inline(always)]
-    pub(super) fn whole_steps(&self) -> u64 {
-        self.planned_steps().unwrap_or(u64::MAX)
-    }
-
-    /// The same; `None` without a stop time.
+    /// Whole macro-steps before the stop time; `None` without one.
     #[inline(always)]
     pub(super) fn planned_steps(&self) -> Option<u64> {
         let rest = |(stop, _): (Ticks, f64)| (stop - self.now) / self.clock.ticks_per_step();
         self.stop.map(|stop| rest(stop).try_into().unwrap_or(0))
-    }
-
-    /// The step that comes `steps` whole macro-steps after the next one, of a run that [is regular](Self::is_regular).
-    #[inline(always)]
-    pub(super) fn step_after(&self, steps: u64) -> Step {
-        let index = self.index + steps;
-        let length = self.clock.ticks_per_step();
-        Step {
-            index,
-            from: self.now + steps as Ticks * length,
-            length,
-            time: self.clock.seconds_after(index),
-            size: self.macro_step,
-            is_summed: false,
-        }
-    }
-
-    /// So many whole macro-steps were made.
-    pub(super) fn advance_by(&mut self, steps: u64) {
-        if steps > 0 {
-            let last = self.step_after(steps - 1);
-            (self.now, self.index) = (last.from, last.index);
-            self.advance(&last);
-        }
     }
 
     /// The next step of a run whose step control sizes the steps.

@@ -1,3 +1,5 @@
+//! An algebraic loop of a running system, as data. The exchange solves it; nothing here calls a unit.
+
 use std::ops::Range;
 
 use crate::state_stream::stored;

@@ -1,3 +1,5 @@
+//! A bond with a correction, while it runs. The operation `correct` asks it for additions; it sets no input itself.
+
 use super::InputCourse;
 use crate::correction::{
     BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side, StaleFeedthrough,

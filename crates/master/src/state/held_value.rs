@@ -1,3 +1,5 @@
+//! A value that waits for the communication step of its component. The run gives it when it is due.
+
 use crate::unit::{Handle, Value};
 
 /// A value that a component receives with its next communication step.

@@ -1,6 +1,9 @@
+//! The course of an input over the steps of its component. The operations `prepare` and `observe` call it, the accounts read it; it calls
+//! no unit.
+
 use super::jump::JumpDetector;
 use crate::curve::Curve;
-use crate::extrapolation::{EvenSteps, Extrapolation, Sample};
+use crate::extrapolation::{Extrapolation, Sample};
 use crate::graph::{Graph, Input, Output};
 use crate::state_stream::{StateStream, Stored, stored};
 
@@ -9,6 +12,8 @@ use crate::state_stream::{StateStream, Stored, stored};
 pub(crate) struct InputCourse {
     pub(crate) source: usize,
     pub(crate) source_component: usize,
+    /// Macro-steps from one value of it to the next.
+    source_every: u64,
     /// The component whose input it is.
     pub(crate) component: usize,
     pub(crate) factor: f64,
@@ -56,12 +61,14 @@ fn is_discrete(output: &Output, graph: &Graph) -> bool {
 impl InputCourse {
     pub(crate) fn new(component: usize, input: &Input, graph: &Graph) -> Self {
         let facts = &input.facts;
+        let source = &graph.components[graph.outputs[input.source].component];
         let mut extrapolation = input.extrapolation.build();
         // An error here was already reported when the graph was made.
         let _ = extrapolation.prepare(&graph.steps_of(component, input));
         Self {
             source: input.source,
             source_component: graph.outputs[input.source].component,
+            source_every: u64::from(source.rate.every()),
             component,
             factor: input.factor,
             offset: input.offset,
@@ -86,6 +93,12 @@ impl InputCourse {
         }
     }
 
+    /// Whether its source publishes before the macro-step with the `next` index.
+    #[inline]
+    pub(crate) fn is_fed_before(&self, next: u64) -> bool {
+        self.source_every == 1 || next.is_multiple_of(self.source_every)
+    }
+
     /// Whether its source changes at events only.
     pub(crate) fn is_discrete(&self) -> bool {
         self.is_discrete
@@ -93,56 +106,16 @@ impl InputCourse {
 
     /// The input is the output that feeds it, and nothing else.
     pub(crate) fn is_plain_copy(&self) -> bool {
-        self.factor == 1.0
-            && self.offset == 0.0
-            && self.extrapolation.is_none()
-            && !self.is_corrected
-    }
-
-    /// One value over each step is all that it needs, made of published values alone.
-    pub(crate) fn is_alone(&self) -> bool {
-        let is_replaced = self.takes_mean || self.is_led;
-        !(self.is_corrected || is_replaced || self.needs_substeps || self.comes_in_pieces)
+        self.factor == 1.0 && self.offset == 0.0 && self.is_held()
     }
 
     /// It has one value over each step: the published one that feeds it.
     pub(crate) fn is_held(&self) -> bool {
-        self.extrapolation.is_none() && self.is_alone()
-    }
-
-    /// The state of its prediction where it can be made together with those of other inputs, from the point `now` on, s since the start;
-    /// of its published value where it is held.
-    pub(super) fn even_steps(&self, outputs: &[f64], now: f64) -> Option<EvenSteps> {
-        match &self.extrapolation {
-            None => Some(EvenSteps::held(self.fed(outputs))),
-            Some(_) if self.is_to_forget || self.is_discrete => None,
-            Some(extrapolation) => extrapolation.even_steps(now),
-        }
-    }
-
-    /// Its detector of jumps; none where it is held.
-    pub(super) fn detector(&self) -> Option<&JumpDetector> {
-        self.extrapolation.as_ref().map(|_| &self.jumps)
-    }
-
-    /// Goes on after such predictions: from their state, with the samples that it has not observed, the last four at most.
-    pub(super) fn resume(
-        &mut self,
-        state: &EvenSteps,
-        samples: &[Sample],
-        give_back: impl FnOnce(&mut JumpDetector),
-    ) {
-        if let Some(extrapolation) = &mut self.extrapolation {
-            extrapolation.resume(state, samples);
-            give_back(&mut self.jumps);
-        }
-    }
-
-    /// It had this value over a step of this `length`, s, without additions.
-    pub(crate) fn was_given(&mut self, value: f64, length: f64) {
-        self.length = length;
-        self.conversion = (self.factor, self.offset);
-        self.curve = Curve::constant(value);
+        let is_replaced = self.takes_mean || self.is_led;
+        !is_replaced
+            && !self.comes_in_pieces
+            && self.extrapolation.is_none()
+            && !self.is_corrected
     }
 
     /// The fed value, in the input's unit.
@@ -259,7 +232,11 @@ impl InputCourse {
     pub(crate) fn prepare(&mut self, outputs: &[f64], now: f64, step: f64) -> f64 {
         self.length = step;
         self.conversion = (self.factor, self.offset);
-        self.curve = self.uncorrected(outputs, now, step).plus(&self.added());
+        let added = match self.is_corrected {
+            true => self.added(),
+            false => Curve::default(),
+        };
+        self.curve = self.uncorrected(outputs, now, step).plus(&added);
         self.curve.coefficients[0]
     }
 
@@ -316,6 +293,7 @@ impl Stored for InputCourse {
             conversion,
             source: _,
             source_component: _,
+            source_every: _,
             component: _,
             is_discrete: _,
             needs_substeps: _,

@@ -1,3 +1,5 @@
+//! A reduced interface model, while it runs, as data. Its stages compute with it.
+
 use crate::curve::Curve;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Prediction};

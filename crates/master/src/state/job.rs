@@ -1,4 +1,4 @@
-//! Members that a thread steps, with the courses of their inputs.
+//! Members that a thread steps, with the courses of their inputs. Only steps on several threads lend them; nothing is computed here.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,6 @@
-use crate::extrapolation::{Extrapolation, Numbers, each};
+//! Jumps of a signal, found in the errors of its prediction. The course of an input asks at each value; it forgets nothing itself.
+
+use crate::extrapolation::Extrapolation;
 use crate::extremes::{fading, greater};
 use crate::state_stream::stored;
 
@@ -34,7 +36,7 @@ impl JumpDetector {
         time: f64,
     ) -> bool {
         let error = (value - extrapolation.at(time)).abs();
-        self.magnitude = self.magnitude.max(value.abs());
+        self.magnitude = greater(value.abs(), self.magnitude);
         self.predictions = self.predictions.saturating_add(1);
         let is_jump = self.predictions > WARM_UP
             && error > JUMP * self.usual
@@ -43,60 +45,9 @@ impl JumpDetector {
             self.predictions = 0;
             self.usual = 0.0;
         } else {
-            self.usual = fading(error.max(FADE * self.usual));
+            self.usual = fading(greater(error, FADE * self.usual));
         }
         is_jump
-    }
-}
-
-/// The detectors of some inputs side by side, after their first predictions.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct JumpDetectors {
-    usual: Numbers,
-    magnitude: Numbers,
-}
-
-impl JumpDetectors {
-    /// Takes the detector of an input; `false` where it has not seen its first predictions.
-    pub(crate) fn load(&mut self, lane: usize, detector: &JumpDetector) -> bool {
-        self.usual[lane] = detector.usual;
-        self.magnitude[lane] = detector.magnitude;
-        detector.predictions >= WARM_UP
-    }
-
-    /// An input that nothing predicts has no jumps.
-    pub(crate) fn load_none(&mut self, lane: usize) {
-        self.usual[lane] = f64::INFINITY;
-    }
-
-    /// Takes the detector of an input from others.
-    pub(crate) fn take(&mut self, lane: usize, others: &Self) {
-        self.usual[lane] = others.usual[lane];
-        self.magnitude[lane] = others.magnitude[lane];
-    }
-
-    /// Gives the detector of an input its state after so many predictions.
-    pub(crate) fn give_back(&self, lane: usize, predictions: u32, detector: &mut JumpDetector) {
-        *detector = JumpDetector {
-            usual: self.usual[lane],
-            magnitude: self.magnitude[lane],
-            predictions: detector.predictions.saturating_add(predictions),
-        };
-    }
-
-    /// The detectors after new values, which were predicted, and 1 where the values are jumps, else 0: there the detector is not
-    /// what [`JumpDetector::is_jump`] leaves.
-    #[inline(always)]
-    pub(crate) fn after(&self, values: Numbers, predicted: Numbers) -> (Self, Numbers) {
-        let error = each(|lane| (values[lane] - predicted[lane]).abs());
-        let magnitude = each(|lane| greater(values[lane].abs(), self.magnitude[lane]));
-        let are_jumps = each(|lane| {
-            let is_jump = (error[lane] > JUMP * self.usual[lane])
-                & (error[lane] > SMALLEST * magnitude[lane]);
-            if is_jump { 1.0 } else { 0.0 }
-        });
-        let usual = each(|lane| fading(greater(error[lane], FADE * self.usual[lane])));
-        (Self { usual, magnitude }, are_jumps)
     }
 }
 

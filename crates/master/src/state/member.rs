@@ -1,3 +1,5 @@
+//! A component while it runs, with its communication steps. The steps of the engine call it, on any thread; it publishes nothing.
+
 use std::ops::Range;
 
 use super::{InputCourse, Slot, Trace};
@@ -128,10 +130,9 @@ impl Member {
         }
     }
 
-    /// The component has inputs and outputs, and steps with the macro-step, over which its inputs have one value each.
-    pub(crate) fn runs_straight(&self) -> bool {
-        let has_ports = !self.inputs.is_empty() && !self.outputs.is_empty();
-        has_ports && !self.follows_curves && self.substeps == 1 && self.every == 1
+    /// It makes one communication step at a time, over which its inputs have one value each.
+    pub(crate) fn takes_one_step(&self) -> bool {
+        !self.follows_curves && self.substeps == 1
     }
 
     /// Selects how the inputs are given, once their courses have their degree.
@@ -212,7 +213,7 @@ impl Member {
         if !self.is_due(step.index) {
             return Ok(());
         }
-        if self.substeps == 1 && !self.follows_curves {
+        if self.takes_one_step() {
             self.outcome = self.step(step.time, step.size * self.every as f64)?;
             return Ok(());
         }
@@ -252,7 +253,7 @@ impl Member {
         if !self.is_due(step.index) {
             return Ok(());
         }
-        if self.substeps > 1 || self.follows_curves {
+        if !self.takes_one_step() {
             return self.begin_in_parts(inputs, values, step, clock);
         }
         let size = step.size * self.every as f64;
@@ -273,7 +274,7 @@ impl Member {
     ) -> UnitResult {
         self.is_stepping = false;
         let outcome = self.slot.unit().finish_step()?;
-        if self.substeps == 1 && !self.follows_curves {
+        if self.takes_one_step() {
             self.outcome = outcome;
             return Ok(());
         }

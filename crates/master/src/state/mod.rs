@@ -5,9 +5,9 @@
 
 mod algebraic_loop;
 mod corrector;
+mod group;
 mod held_value;
 mod input;
-mod inputs_in_a_row;
 mod interface_model;
 mod job;
 mod jump;
@@ -24,9 +24,9 @@ use std::sync::Arc;
 
 pub(crate) use algebraic_loop::{AlgebraicLoop, LoopMemory, LoopRecord, LoopWay};
 pub(crate) use corrector::Corrector;
+pub(crate) use group::Group;
 pub(crate) use held_value::HeldValue;
 pub(crate) use input::{FeedForwardSignal, InputCourse};
-pub(crate) use inputs_in_a_row::InputsInARow;
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use job::Jobs;
 pub(crate) use member::Member;
@@ -36,7 +36,7 @@ pub(crate) use scenario::{
     Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target, WireEnd,
 };
 pub(crate) use slope::{SlopeReader, SlopeSource};
-pub(crate) use slot::{Slot, Together};
+pub(crate) use slot::Slot;
 pub(crate) use stored::{facts, transfer};
 pub(crate) use trace::Trace;
 
@@ -74,11 +74,6 @@ pub(crate) struct Units {
     pub(crate) jobs: Jobs,
     /// Units make their steps beside others, as they have shown.
     pub(crate) overlap: bool,
-    /// All components are fed by plain copies and make one communication step a macro-step, so the
-    /// phases can run straight through the arrays.
-    pub(crate) uniform: bool,
-    /// As `uniform`, with inputs that may be extrapolated: each takes one value a macro-step.
-    pub(crate) straight: bool,
     /// The method replaces courses within a macro-step.
     pub(crate) replaces_courses: bool,
     /// The macro-steps with which postponed communication steps began, by component.
@@ -89,18 +84,23 @@ pub(crate) struct Units {
     pub(crate) iterated: Vec<Option<SavedState>>,
     /// Values that wait for a component's next communication step.
     pub(crate) held: Vec<HeldValue>,
-    pub(crate) together: Together,
+    /// FMUs that are called together, by the operations that step them.
+    pub(crate) groups: Vec<Group>,
 }
+
+/// In place of an output that an input copies: it has a [course](InputCourse).
+pub(crate) const NO_COPY: u32 = u32::MAX;
 
 /// The courses of the connected real inputs over their components' communication steps.
 pub(crate) struct Courses {
     pub(crate) inputs: Vec<InputCourse>,
     /// Value that each input had at the end of its component's last step.
     pub(crate) values: Vec<f64>,
-    /// The output that feeds each input: contiguous, and no more than a plain copy needs.
-    pub(crate) sources: Vec<u32>,
-    /// No input is extrapolated, so no past has to be kept.
-    pub(crate) all_hold: bool,
+    /// The output of which each input has the value over the whole step of its component; [`NO_COPY`] where it may have
+    /// another one. Nothing but its value is prepared then.
+    pub(crate) copies: Vec<u32>,
+    /// The inputs that are extrapolated, whose pasts are kept.
+    pub(crate) extrapolated: Vec<usize>,
     /// An extrapolation observes the communication steps within macro-steps.
     pub(crate) needs_substeps: bool,
     pub(crate) slope_readers: Vec<SlopeReader>,
@@ -108,8 +108,6 @@ pub(crate) struct Courses {
     pub(crate) slopes: Vec<f64>,
     /// Learned feed-forward, by input.
     pub(crate) feed_forward: Vec<FeedForwardSignal>,
-    /// For macro-steps in a row with inputs that are no copies.
-    pub(crate) in_a_row: InputsInARow,
 }
 
 /// Values published last.
@@ -176,18 +174,16 @@ impl SystemState {
         });
         let discrete: Vec<Value> = signals.collect();
         let models = &graph.interface_models;
-        let sources = graph.inputs.iter().map(|input| input.source as u32);
         Self {
             courses: Courses {
                 inputs: graph.components.iter().enumerate().flat_map(of).collect(),
                 values: vec![0.0; graph.inputs.len()],
-                sources: sources.collect(),
-                all_hold: false,
+                copies: vec![NO_COPY; graph.inputs.len()],
+                extrapolated: Vec::new(),
                 needs_substeps: false,
                 slope_readers: Vec::new(),
                 slopes: vec![f64::NAN; graph.inputs.len()],
                 feed_forward: Vec::new(),
-                in_a_row: InputsInARow::default(),
             },
             signals: Signals {
                 reals: vec![0.0; graph.outputs.len()],
@@ -227,12 +223,10 @@ impl SystemState {
                 dispatch,
                 jobs: Jobs::default(),
                 overlap: false,
-                uniform: false,
-                straight: false,
                 replaces_courses: false,
                 terminated: None,
                 held: Vec::new(),
-                together: Together::Unknown,
+                groups: Vec::new(),
             },
             graph,
         }
@@ -269,17 +263,17 @@ pub(crate) fn errors_of(signals: &Signals, axis: &Axis) -> (f64, f64) {
 /// The value of an input at the start of its component's last step, correction included.
 #[inline]
 pub(crate) fn input_at_start(state: &SystemState, input: usize) -> f64 {
-    if state.units.uniform {
-        state.courses.values[input]
-    } else {
-        state.courses.inputs[input].curve.at(0.0)
+    let courses = &state.courses;
+    match courses.copies[input] {
+        NO_COPY => courses.inputs[input].curve.at(0.0),
+        _ => courses.values[input],
     }
 }
 
 /// The value of an input in the middle of its component's last step, at whose ends it was `first` and `last`.
 #[inline]
 pub(crate) fn input_within(state: &SystemState, input: usize, first: f64, last: f64) -> f64 {
-    if state.units.uniform {
+    if state.courses.copies[input] != NO_COPY {
         return first;
     }
     let course = &state.courses.inputs[input];

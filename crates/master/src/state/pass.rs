@@ -1,3 +1,5 @@
+//! A pass of the exchange, as data. The exchange modes work on it.
+
 use crate::exchange_mode::Exchange;
 use crate::state_stream::stored;
 use crate::unit::Handle;

@@ -1,3 +1,5 @@
+//! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are no part of it.
+
 use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
 use crate::fault::Fault;
 use crate::graph::Graph;
@@ -56,8 +58,6 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         dispatch: _,
         jobs: _,
         overlap: _,
-        uniform: _,
-        straight: _,
         replaces_courses: _,
         // Within a step only.
         iterated: _,
@@ -66,7 +66,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         begun,
         held: _,
         // Keeps nothing from step to step.
-        together: _,
+        groups: _,
     } = units;
     save_units(graph, members, &mut saved.units, step)?;
     saved.terminated = *terminated;
@@ -74,14 +74,13 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         inputs,
         values,
         slopes,
-        sources: _,
-        all_hold: _,
+        copies: _,
+        extrapolated: _,
         needs_substeps: _,
         slope_readers: _,
         // Needs steps of one size, so no step with it is made again.
         feed_forward: _,
         // Keeps nothing from step to step.
-        in_a_row: _,
     } = courses;
     saved.inputs.clone_from(inputs);
     saved.values.clone_from(values);

@@ -1,3 +1,5 @@
+//! A scenario while it runs, as data. The engine moves it on once a macro-step.
+
 use std::sync::Arc;
 
 use crate::scenario::{Action, Transformation, reached};

@@ -1,3 +1,5 @@
+//! Where derivatives of outputs come from, as data. The operation `read slopes` uses it.
+
 use crate::unit::Handle;
 
 /// Reads the derivative of an output for an input whose extrapolation needs it.

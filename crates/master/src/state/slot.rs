@@ -1,18 +1,10 @@
-use gyrator_fmu::{Instance, Interruption, Lane};
+//! A unit in its place among the members. The engine's inner loops and the groups of FMUs call it; it passes calls on, and
+//! never changes what they mean.
 
-use crate::rows::Rows;
+use gyrator_fmu::{Instance, Interruption};
+
 use crate::unit::FmuUnit;
 use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
-
-/// Whether the units are called together.
-pub(crate) enum Together {
-    /// Before the first macro-step in which they may be.
-    Unknown,
-    /// The lane of all units, and the outputs after macro-steps in a row.
-    Lane(Box<Lane>, Rows),
-    /// Some unit is none that a lane can have.
-    Never,
-}
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
 /// functions: at the speed of small FMUs the indirections would cost as much as the calls.
@@ -90,10 +82,18 @@ impl Slot {
         }
     }
 
-    /// The instance of an FMU in this process, and whether it may be promised that no state from before the coming step
-    /// will be restored.
+    /// The same, for calls.
     #[inline(always)]
-    pub(crate) fn for_lane(&mut self) -> Option<(&mut Instance, bool)> {
+    pub(crate) fn instance_mut(&mut self) -> Option<&mut Instance> {
+        match self {
+            Self::Fmu(unit) => Some(unit.instance_mut()),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The same, and whether it may be promised that no state from before the coming step will be restored.
+    #[inline(always)]
+    pub(crate) fn for_lane(&self) -> Option<(&Instance, bool)> {
         match self {
             Self::Fmu(unit) => Some(unit.for_lane()),
             Self::Other(_) => None,

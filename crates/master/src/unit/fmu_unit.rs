@@ -140,8 +140,13 @@ impl FmuUnit {
 
     /// The instance, and whether it may be promised that no state from before the coming step will be restored.
     #[inline(always)]
-    pub(crate) fn for_lane(&mut self) -> (&mut Instance, bool) {
-        (&mut self.instance, !self.has_saved)
+    pub(crate) fn for_lane(&self) -> (&Instance, bool) {
+        (&self.instance, !self.has_saved)
+    }
+
+    #[inline(always)]
+    pub(crate) fn instance_mut(&mut self) -> &mut Instance {
+        &mut self.instance
     }
 
     /// As [`Instance::conclude_values_in_lane`].

@@ -4,44 +4,34 @@
 
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
 
 use fmi2_abi as c;
 use fmi2_abi::Function;
 
-use super::instance::Instance;
+use super::instance::{Component, Instance};
 use crate::simulation::Simulation;
 use crate::slave::Slave;
 
 /// Calls `body` with the instance behind `component`; a panic makes the instance fatal.
-///
-/// # Safety
-/// `component` is NULL or came from `instantiate::<S>` and was not freed; no other call on it runs.
-pub(super) unsafe fn with_instance<S: Simulation>(
-    component: c::Component,
+pub(super) fn with_instance<S: Simulation>(
+    component: Component<'_, S>,
     function: Function,
     body: impl FnOnce(&mut Instance<S>) -> c::Status,
 ) -> c::Status {
-    let Some(mut instance) = NonNull::new(component.cast::<Instance<S>>()) else {
+    let Some(instance) = component else {
         return c::ERROR;
     };
-    // SAFETY: not NULL, so by the contract a live instance to which there is no other access.
-    let instance = unsafe { instance.as_mut() };
     catch_unwind(AssertUnwindSafe(|| body(instance)))
         .unwrap_or_else(|panic| instance.slave.panicked(function, panic_text(&*panic)))
 }
 
 /// As [`with_instance`], with the slave only.
-///
-/// # Safety
-/// As [`with_instance`].
-pub(super) unsafe fn with_slave<S: Simulation>(
-    component: c::Component,
+pub(super) fn with_slave<S: Simulation>(
+    component: Component<'_, S>,
     function: Function,
     body: impl FnOnce(&mut Slave<S>) -> c::Status,
 ) -> c::Status {
-    // SAFETY: the same contract.
-    unsafe { with_instance::<S>(component, function, |instance| body(&mut instance.slave)) }
+    with_instance(component, function, |instance| body(&mut instance.slave))
 }
 
 /// The message of a panic.
@@ -76,15 +66,6 @@ pub(super) unsafe fn list_mut<'a, T>(pointer: *mut T, count: usize) -> Option<&'
     }
     // SAFETY: not NULL and not empty, so valid by the contract.
     (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts_mut(pointer, count) })
-}
-
-/// A value to write to, or `None` for NULL.
-///
-/// # Safety
-/// `pointer` is NULL or points to an initialised value with no other access during `'a`.
-pub(super) unsafe fn place<'a, T>(pointer: *mut T) -> Option<&'a mut T> {
-    // SAFETY: NULL or valid by the contract.
-    unsafe { pointer.as_mut() }
 }
 
 /// A text, or `None` for NULL and for what is not UTF-8.

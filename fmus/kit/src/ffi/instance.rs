@@ -8,12 +8,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fmi2_abi as c;
 use fmi2_abi::Function;
 
-use super::arguments::{NULL_ARGUMENT, list, place, text, with_instance, with_slave};
+use super::arguments::{NULL_ARGUMENT, list, text, with_slave};
 use crate::simulation::{Experiment, Instantiation, Simulation};
 use crate::slave::{Sink, Slave};
 
+/// A `fmi2Component`: NULL, or an instance that [`instantiate`] has made and [`free_instance`] has not yet taken. No two
+/// calls of an instance go on at once (FMI 2.0.5, section 2.1.1).
+pub type Component<'a, S> = Option<&'a mut Instance<S>>;
+
 /// Instance that a `fmi2Component` points to.
-pub(super) struct Instance<S: Simulation> {
+#[expect(missing_debug_implementations, reason = "a simulation needs none")]
+pub struct Instance<S: Simulation> {
     pub(super) slave: Slave<S>,
     /// The texts handed out by the last `fmi2GetString`.
     pub(super) strings: Vec<CString>,
@@ -40,32 +45,27 @@ pub fn silence_panics() {
 /// `fmi2Instantiate`.
 ///
 /// # Safety
-/// Texts are NULL or closed by NUL; `functions` is NULL or valid until the instance is freed.
+/// Texts are NULL or closed by NUL; what `functions` has is valid until the instance is freed.
 pub unsafe extern "C" fn instantiate<S: Simulation>(
     instance_name: c::String,
     kind: c::Type,
     guid: c::String,
     resource_location: c::String,
-    functions: *const c::CallbackFunctions,
+    functions: Option<&c::CallbackFunctions>,
     _visible: c::Boolean,
     logging_on: c::Boolean,
-) -> c::Component {
-    // SAFETY: NULL or valid by the contract.
-    let Some(functions) = (unsafe { functions.as_ref() }) else {
-        return std::ptr::null_mut();
-    };
-    // SAFETY: NULL or a text by the contract.
-    let name = unsafe { text(instance_name) }.unwrap_or_default();
-    // SAFETY: NULL or a text by the contract.
-    let guid = unsafe { text(guid) }.unwrap_or_default();
-    // SAFETY: NULL or a text by the contract.
-    let resource_location = unsafe { text(resource_location) };
+) -> Option<Box<Instance<S>>> {
+    let functions = functions?;
+    // SAFETY: NULL or texts by the contract.
+    let [name, guid, resource_location] =
+        [instance_name, guid, resource_location].map(|argument| unsafe { text(argument) });
+    let (name, guid) = (name.unwrap_or_default(), guid.unwrap_or_default());
     crate::crash::remember(functions);
     let sink = logger(functions, name);
     if name.is_empty() || kind != c::CO_SIMULATION {
         let message = "fmi2Instantiate: needs an instance name and type fmi2CoSimulation";
         sink(c::ERROR, "logStatusError", message);
-        return std::ptr::null_mut();
+        return None;
     }
     let order = Instantiation {
         instance_name: name,
@@ -73,13 +73,9 @@ pub unsafe extern "C" fn instantiate<S: Simulation>(
         resource_location,
     };
     let make = || Slave::<S>::instantiate(&order, logging_on != c::FALSE, sink);
-    match catch_unwind(AssertUnwindSafe(make)) {
-        Ok(Some(slave)) => {
-            let strings = Vec::new();
-            Box::into_raw(Box::new(Instance { slave, strings })).cast()
-        }
-        Ok(None) | Err(_) => std::ptr::null_mut(),
-    }
+    let slave = catch_unwind(AssertUnwindSafe(make)).ok().flatten()?;
+    let strings = Vec::new();
+    Some(Box::new(Instance { slave, strings }))
 }
 
 /// Sends messages to the importer's logger.
@@ -115,31 +111,28 @@ pub(super) fn c_text(text: &str) -> CString {
 }
 
 /// `fmi2FreeInstance`; after Fatal it does nothing.
-///
-/// # Safety
-/// `component` is NULL or came from [`instantiate`] for the same model, and is not used again.
-pub unsafe extern "C" fn free_instance<S: Simulation>(component: c::Component) {
-    let instance = component.cast::<Instance<S>>();
-    // SAFETY: NULL or a live instance by the contract.
-    let may_be_freed = unsafe { instance.as_ref() }.is_some_and(|i| i.slave.may_be_freed());
-    if may_be_freed {
-        // SAFETY: made by Box::into_raw, live, and not used again.
-        let mut instance = unsafe { Box::from_raw(instance) };
-        let free = || {
-            instance.slave.free();
-            drop(instance);
-        };
-        // A panic while dropping has no receiver for a report.
-        let _ = catch_unwind(AssertUnwindSafe(free));
+pub extern "C" fn free_instance<S: Simulation>(component: Option<Box<Instance<S>>>) {
+    let Some(mut instance) = component else {
+        return;
+    };
+    if !instance.slave.may_be_freed() {
+        Box::leak(instance);
+        return;
     }
+    let free = || {
+        instance.slave.free();
+        drop(instance);
+    };
+    // A panic while dropping has no receiver for a report.
+    let _ = catch_unwind(AssertUnwindSafe(free));
 }
 
 /// `fmi2SetDebugLogging`.
 ///
 /// # Safety
-/// `component` as in [`free_instance`] but live after; `categories` has `count` texts.
+/// `categories` has `count` texts.
 pub unsafe extern "C" fn set_debug_logging<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     logging_on: c::Boolean,
     count: usize,
     categories: *const c::String,
@@ -157,16 +150,12 @@ pub unsafe extern "C" fn set_debug_logging<S: Simulation>(
             None => slave.reject(function, NULL_ARGUMENT),
         }
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2SetupExperiment`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; no other call on it runs.
-pub unsafe extern "C" fn setup_experiment<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn setup_experiment<S: Simulation>(
+    component: Component<'_, S>,
     tolerance_defined: c::Boolean,
     tolerance: c::Real,
     start_time: c::Real,
@@ -179,20 +168,15 @@ pub unsafe extern "C" fn setup_experiment<S: Simulation>(
         tolerance: (tolerance_defined != c::FALSE).then_some(tolerance),
     };
     let body = |slave: &mut Slave<S>| slave.setup_experiment(&experiment);
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, Function::SetupExperiment, body) }
+    with_slave(component, Function::SetupExperiment, body)
 }
 
 /// Functions that take the instance and nothing else.
 macro_rules! commands {
     ($($name:ident, $c_name:literal, $function:ident, $body:expr;)*) => {$(
         #[doc = concat!("`", $c_name, "`.")]
-        ///
-        /// # Safety
-        /// `component` is NULL or a live instance of `S`; no other call on it runs.
-        pub unsafe extern "C" fn $name<S: Simulation>(component: c::Component) -> c::Status {
-            // SAFETY: the same contract.
-            unsafe { with_slave::<S>(component, Function::$function, $body) }
+        pub extern "C" fn $name<S: Simulation>(component: Component<'_, S>) -> c::Status {
+            with_slave(component, Function::$function, $body)
         }
     )*};
 }
@@ -209,52 +193,37 @@ commands! {
 }
 
 /// `fmi2DoStep`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; no other call on it runs.
-pub unsafe extern "C" fn do_step<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn do_step<S: Simulation>(
+    component: Component<'_, S>,
     time: c::Real,
     step: c::Real,
     no_set_state_prior: c::Boolean,
 ) -> c::Status {
     let body = |slave: &mut Slave<S>| slave.do_step(time, step, no_set_state_prior != c::FALSE);
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, Function::DoStep, body) }
+    with_slave(component, Function::DoStep, body)
 }
 
 /// `fmi2GetRealStatus`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `value` is NULL or valid.
-pub unsafe extern "C" fn get_real_status<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn get_real_status<S: Simulation>(
+    component: Component<'_, S>,
     kind: c::StatusKind,
-    value: *mut c::Real,
+    value: Option<&mut c::Real>,
 ) -> c::Status {
     let function = Function::GetRealStatus;
-    // SAFETY: NULL or valid by the contract.
-    let value = unsafe { place(value) };
     let body = |slave: &mut Slave<S>| match value {
         Some(value) => slave.get_real_status(kind, value),
         None => slave.reject(function, NULL_ARGUMENT),
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2GetBooleanStatus`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `value` is NULL or valid.
-pub unsafe extern "C" fn get_boolean_status<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn get_boolean_status<S: Simulation>(
+    component: Component<'_, S>,
     kind: c::StatusKind,
-    value: *mut c::Boolean,
+    value: Option<&mut c::Boolean>,
 ) -> c::Status {
     let function = Function::GetBooleanStatus;
-    // SAFETY: NULL or valid by the contract.
-    let value = unsafe { place(value) };
     let body = |slave: &mut Slave<S>| {
         let Some(value) = value else {
             return slave.reject(function, NULL_ARGUMENT);
@@ -264,26 +233,20 @@ pub unsafe extern "C" fn get_boolean_status<S: Simulation>(
         *value = c::Boolean::from(answer);
         status
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2GetStatus`, `fmi2GetIntegerStatus`, `fmi2GetStringStatus`: never anything to say.
 macro_rules! other_status {
     ($($name:ident, $c_name:literal, $function:ident, $value:ty;)*) => {$(
         #[doc = concat!("`", $c_name, "`.")]
-        ///
-        /// # Safety
-        /// `component` is NULL or a live instance of `S`; no other call on it runs.
-        pub unsafe extern "C" fn $name<S: Simulation>(
-            component: c::Component,
+        pub extern "C" fn $name<S: Simulation>(
+            component: Component<'_, S>,
             _kind: c::StatusKind,
             _value: *mut $value,
         ) -> c::Status {
             let function = Function::$function;
-            let body = |instance: &mut Instance<S>| instance.slave.get_other_status(function);
-            // SAFETY: the same contract.
-            unsafe { with_instance(component, function, body) }
+            with_slave(component, function, |slave| slave.get_other_status(function))
         }
     )*};
 }

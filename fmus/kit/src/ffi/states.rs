@@ -10,7 +10,8 @@ use std::ptr;
 use fmi2_abi as c;
 use fmi2_abi::Function;
 
-use super::arguments::{NULL_ARGUMENT, list, list_mut, place, with_slave};
+use super::arguments::{NULL_ARGUMENT, list, list_mut, with_slave};
+use super::instance::Component;
 use crate::model::Fault;
 use crate::simulation::Simulation;
 use crate::slave::{Handle, Slave};
@@ -20,17 +21,12 @@ fn handle(state: c::FmuState) -> Option<Handle> {
 }
 
 /// Lets `body` work on the handle that `state` points to.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
-unsafe fn with_state<S: Simulation>(
-    component: c::Component,
+fn with_state<S: Simulation>(
+    component: Component<'_, S>,
     function: Function,
-    state: *mut c::FmuState,
+    state: Option<&mut c::FmuState>,
     body: impl FnOnce(&mut Slave<S>, &mut Option<Handle>) -> c::Status,
 ) -> c::Status {
-    // SAFETY: NULL or valid by the contract.
-    let state = unsafe { place(state) };
     let body = |slave: &mut Slave<S>| {
         let Some(state) = state else {
             return slave.reject(function, NULL_ARGUMENT);
@@ -40,62 +36,44 @@ unsafe fn with_state<S: Simulation>(
         *state = ptr::without_provenance_mut(saved.map_or(0, Handle::get));
         status
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2GetFMUstate`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
-pub unsafe extern "C" fn get_fmu_state<S: Simulation>(
-    component: c::Component,
-    state: *mut c::FmuState,
+pub extern "C" fn get_fmu_state<S: Simulation>(
+    component: Component<'_, S>,
+    state: Option<&mut c::FmuState>,
 ) -> c::Status {
-    // SAFETY: the same contract.
-    unsafe { with_state::<S>(component, Function::GetFmuState, state, Slave::get_state) }
+    with_state(component, Function::GetFmuState, state, Slave::get_state)
 }
 
 /// `fmi2SetFMUstate`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`.
-pub unsafe extern "C" fn set_fmu_state<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn set_fmu_state<S: Simulation>(
+    component: Component<'_, S>,
     state: c::FmuState,
 ) -> c::Status {
     let body = |slave: &mut Slave<S>| slave.set_state(handle(state));
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, Function::SetFmuState, body) }
+    with_slave(component, Function::SetFmuState, body)
 }
 
 /// `fmi2FreeFMUstate`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `state` is NULL or valid.
-pub unsafe extern "C" fn free_fmu_state<S: Simulation>(
-    component: c::Component,
-    state: *mut c::FmuState,
+pub extern "C" fn free_fmu_state<S: Simulation>(
+    component: Component<'_, S>,
+    state: Option<&mut c::FmuState>,
 ) -> c::Status {
-    if state.is_null() {
+    if state.is_none() {
         return c::OK;
     }
-    // SAFETY: the same contract.
-    unsafe { with_state::<S>(component, Function::FreeFmuState, state, Slave::free_state) }
+    with_state(component, Function::FreeFmuState, state, Slave::free_state)
 }
 
 /// `fmi2SerializedFMUstateSize`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`; `size` is NULL or valid.
-pub unsafe extern "C" fn serialized_fmu_state_size<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn serialized_fmu_state_size<S: Simulation>(
+    component: Component<'_, S>,
     state: c::FmuState,
-    size: *mut usize,
+    size: Option<&mut usize>,
 ) -> c::Status {
     let function = Function::SerializedFmuStateSize;
-    // SAFETY: NULL or valid by the contract.
-    let size = unsafe { place(size) };
     let body = |slave: &mut Slave<S>| {
         let Some(size) = size else {
             return slave.reject(function, NULL_ARGUMENT);
@@ -105,16 +83,15 @@ pub unsafe extern "C" fn serialized_fmu_state_size<S: Simulation>(
             Ok(())
         })
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2SerializeFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; `bytes` is NULL or has room for `size` bytes.
+/// `bytes` is NULL or has room for `size` bytes.
 pub unsafe extern "C" fn serialize_fmu_state<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     state: c::FmuState,
     bytes: *mut c::Byte,
     size: usize,
@@ -138,20 +115,18 @@ pub unsafe extern "C" fn serialize_fmu_state<S: Simulation>(
             Ok(())
         })
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2DeSerializeFMUstate`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; `bytes` is NULL or has `size` bytes; `state` is
-/// NULL or valid.
+/// `bytes` is NULL or has `size` bytes.
 pub unsafe extern "C" fn deserialize_fmu_state<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     bytes: *const c::Byte,
     size: usize,
-    state: *mut c::FmuState,
+    state: Option<&mut c::FmuState>,
 ) -> c::Status {
     let function = Function::DeSerializeFmuState;
     // SAFETY: a list by the contract.
@@ -160,6 +135,5 @@ pub unsafe extern "C" fn deserialize_fmu_state<S: Simulation>(
         Some(bytes) => slave.deserialize_state(bytes, saved),
         None => slave.reject(function, NULL_ARGUMENT),
     };
-    // SAFETY: the same contract.
-    unsafe { with_state(component, function, state, body) }
+    with_state(component, function, state, body)
 }

@@ -8,7 +8,7 @@ use fmi2_abi as c;
 use fmi2_abi::Function;
 
 use super::arguments::{NULL_ARGUMENT, list, list_mut, text, with_instance, with_slave};
-use super::instance::{Instance, c_text};
+use super::instance::{Component, Instance, c_text};
 use crate::model::Fault;
 use crate::simulation::Simulation;
 use crate::slave::Slave;
@@ -20,9 +20,9 @@ macro_rules! values {
         #[doc = concat!("`", $get_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+        /// Both lists are NULL or have `count` items.
         pub unsafe extern "C" fn $get<S: Simulation>(
-            component: c::Component,
+            component: Component<'_, S>,
             references: *const c::ValueReference,
             count: usize,
             values: *mut $c_type,
@@ -38,16 +38,15 @@ macro_rules! values {
                 }
                 _ => slave.reject(function, NULL_ARGUMENT),
             };
-            // SAFETY: the same contract.
-            unsafe { with_slave(component, function, body) }
+            with_slave(component, function, body)
         }
 
         #[doc = concat!("`", $set_name, "`.")]
         ///
         /// # Safety
-        /// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+        /// Both lists are NULL or have `count` items.
         pub unsafe extern "C" fn $set<S: Simulation>(
-            component: c::Component,
+            component: Component<'_, S>,
             references: *const c::ValueReference,
             count: usize,
             values: *const $c_type,
@@ -63,8 +62,7 @@ macro_rules! values {
                 }
                 _ => slave.reject(function, NULL_ARGUMENT),
             };
-            // SAFETY: the same contract.
-            unsafe { with_slave(component, function, body) }
+            with_slave(component, function, body)
         }
     )*};
 }
@@ -81,9 +79,9 @@ values! {
 /// `fmi2GetString`; the texts are valid until the next call of the function.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+/// Both lists are NULL or have `count` items.
 pub unsafe extern "C" fn get_string<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     references: *const c::ValueReference,
     count: usize,
     values: *mut c::String,
@@ -110,16 +108,15 @@ pub unsafe extern "C" fn get_string<S: Simulation>(
         }
         status
     };
-    // SAFETY: the same contract.
-    unsafe { with_instance(component, function, body) }
+    with_instance(component, function, body)
 }
 
 /// `fmi2SetString`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; both lists are NULL or have `count` items.
+/// Both lists are NULL or have `count` items.
 pub unsafe extern "C" fn set_string<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     references: *const c::ValueReference,
     count: usize,
     values: *const c::String,
@@ -141,16 +138,15 @@ pub unsafe extern "C" fn set_string<S: Simulation>(
         }
         _ => slave.reject(function, NULL_ARGUMENT),
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2SetRealInputDerivatives`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; the lists are NULL or have `count` items.
+/// The lists are NULL or have `count` items.
 pub unsafe extern "C" fn set_real_input_derivatives<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     references: *const c::ValueReference,
     count: usize,
     orders: *const c::Integer,
@@ -169,32 +165,27 @@ pub unsafe extern "C" fn set_real_input_derivatives<S: Simulation>(
         }
         _ => slave.reject(function, NULL_ARGUMENT),
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }
 
 /// `fmi2GetRealOutputDerivatives`.
-///
-/// # Safety
-/// `component` is NULL or a live instance of `S`.
-pub unsafe extern "C" fn get_real_output_derivatives<S: Simulation>(
-    component: c::Component,
+pub extern "C" fn get_real_output_derivatives<S: Simulation>(
+    component: Component<'_, S>,
     _references: *const c::ValueReference,
     _count: usize,
     _orders: *const c::Integer,
     _values: *mut c::Real,
 ) -> c::Status {
     let function = Function::GetRealOutputDerivatives;
-    // SAFETY: the same contract.
-    unsafe { with_slave::<S>(component, function, Slave::get_output_derivatives) }
+    with_slave(component, function, Slave::get_output_derivatives)
 }
 
 /// `fmi2GetDirectionalDerivative`.
 ///
 /// # Safety
-/// `component` is NULL or a live instance of `S`; the lists are NULL or as long as their counts say.
+/// The lists are NULL or as long as their counts say.
 pub unsafe extern "C" fn get_directional_derivative<S: Simulation>(
-    component: c::Component,
+    component: Component<'_, S>,
     unknowns: *const c::ValueReference,
     unknown_count: usize,
     knowns: *const c::ValueReference,
@@ -217,6 +208,5 @@ pub unsafe extern "C" fn get_directional_derivative<S: Simulation>(
         }
         _ => slave.reject(function, NULL_ARGUMENT),
     };
-    // SAFETY: the same contract.
-    unsafe { with_slave(component, function, body) }
+    with_slave(component, function, body)
 }

@@ -97,7 +97,7 @@ impl<'a> Course<'a> {
             is_unchecked: false,
             corrected: vec![0; graph.bonds.len()],
             // Where nothing is extrapolated there are no pasts.
-            observes: state.is_none_or(|state| !state.courses.all_hold),
+            observes: state.is_none_or(|state| !state.courses.extrapolated.is_empty()),
             checks: state.is_none_or(|state| !state.signals.accepts_non_finite),
             plan,
             known,

@@ -309,14 +309,14 @@ fn p_10_pasts_receive_each_value_once() {
 fn p_10_outputs_are_exchanged_before_they_are_observed() {
     let mut system = system();
     system.exchange("compensated").extrapolation("linear");
-    let state = system.start(&RunOptions::default()).unwrap().state;
+    let mut state = system.start(&RunOptions::default()).unwrap().state;
     let graph = std::sync::Arc::clone(&state.graph);
     let mut draft = Draft::new(&graph);
     draft.head();
     jacobi(&mut draft);
     draft.tail();
     let mut plan = draft.done();
-    plan.operations = super::super::finish(&plan.operations, &state);
+    plan.operations = super::super::finish(&plan.operations, &mut state);
     assert_eq!(verify(&plan, &graph, Some(&state)), []);
     let exchange = |operation: &Operation| matches!(operation, Operation::Exchange(_));
     let at = plan.operations.iter().position(exchange).unwrap();

@@ -19,7 +19,7 @@ impl Planned {
     pub(super) fn new(
         method: &str,
         mut plan: StepPlan,
-        state: &SystemState,
+        state: &mut SystemState,
     ) -> Result<Self, RunError> {
         let draft = std::mem::take(&mut plan.operations);
         plan.operations = finish(&draft, state);
@@ -43,18 +43,8 @@ impl Planned {
         &mut self.plan
     }
 
-    /// Whether a macro-step is nothing but a communication step of all components, with a look at the outputs, which pasts may take.
-    #[inline(always)]
-    pub(super) fn is_checked_lane(&self) -> bool {
-        matches!(
-            self.plan.operations[..],
-            [Operation::Lane { checks: true }]
-                | [Operation::Lane { checks: true }, Operation::Observe]
-        )
-    }
-
     /// Leaves out or takes in operations after a change of the state.
-    pub(super) fn renew(&mut self, state: &SystemState) {
+    pub(super) fn renew(&mut self, state: &mut SystemState) {
         self.plan.operations = finish(&self.draft, state);
     }
 
