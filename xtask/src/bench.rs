@@ -6,6 +6,7 @@
 mod document;
 mod instructions;
 mod meter;
+mod mixes;
 mod peers;
 mod programs;
 mod rows;
@@ -56,6 +57,10 @@ pub struct Options {
     /// Measure four components that take 40 µs each on one thread, on two, and in two processes beside each other
     #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "only", "start"])]
     threads: bool,
+    /// Measure gyrator's own time of a step with several words and beside strangers, such as a block or '--profile'; '--only' takes
+    /// words of its lines, as '100 bonds hold block'
+    #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "start", "threads"])]
+    mixes: bool,
     /// Measure other masters in place of gyrator, those that are installed for Python
     #[arg(long)]
     peers: bool,
@@ -72,7 +77,12 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     if options.instructions {
         return instructions::run(root, target, &work, options);
     }
-    let selected = rows::select(&rows::table(), &options.only)?;
+    let patterns = if options.mixes {
+        &[][..]
+    } else {
+        &options.only
+    };
+    let selected = rows::select(&rows::table(), patterns)?;
     let fmus = Fmus::build(root, &work)?;
     let floor = Floor::build(root, &work, &fmus)?;
     let meter = Meter::cpu_time(root, &work)?;
@@ -83,6 +93,11 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     let gyrator = Gyrator::new(root, target, &work, &fmus, options.program.as_deref())?;
     if options.start {
         return start::run(root, &work, &fmus, &gyrator, options.repetitions.get());
+    }
+    if options.mixes {
+        let fmu = &fmus.of(rows::Library::Annotated).fmu;
+        let chosen = (&*options.only, options.repetitions.get());
+        return mixes::run(&work, (&floor, fmu), &gyrator, &meter, chosen);
     }
     if options.threads {
         return threads::run(

@@ -111,11 +111,21 @@ impl<'a> Gyrator<'a> {
         })
     }
 
-    fn call(&self, row: Row, system: &Path, summary: &Path) -> Call {
+    /// A run on any number of processes and threads.
+    fn any_call(&self, system: &Path, summary: &Path) -> Call {
         let call = Call::new(&self.program).argument("run").argument(system);
         // The FMU's numbers grow without end.
         let call = call.arguments(["--progress", "never", "--accept-divergence", "--summary"]);
-        let call = call.argument(summary);
+        call.argument(summary)
+    }
+
+    /// A run in one process.
+    pub(super) fn plain_call(&self, system: &Path, summary: &Path) -> Call {
+        self.any_call(system, summary).argument("--no-supervisor")
+    }
+
+    fn call(&self, row: Row, system: &Path, summary: &Path) -> Call {
+        let call = self.any_call(system, summary);
         let call = match row.mode {
             Mode::Plain(_) => call.argument("--no-supervisor"),
             Mode::Supervised => call,
@@ -188,11 +198,16 @@ impl Master for Gyrator<'_> {
         let system = self.system(row, steps)?;
         let summary = self.work.join("summary.json");
         let done = meter.measure(&self.call(row, &system, &summary))?;
-        let text = std::fs::read_to_string(&summary)
-            .map_err(|error| format!("{}: {error}", summary.display()))?;
-        check_steps(&text, steps)?;
+        check_summary(&summary, steps)?;
         Ok(done.cost)
     }
+}
+
+/// As [`check_steps`], of a file.
+pub(super) fn check_summary(summary: &Path, expected: usize) -> Result<(), String> {
+    let text = std::fs::read_to_string(summary)
+        .map_err(|error| format!("{}: {error}", summary.display()))?;
+    check_steps(&text, expected)
 }
 
 /// A run that did less than it was asked for is no measurement.
