@@ -113,6 +113,10 @@ impl Assessment {
             Some(verdict) => {
                 report.settle(Divergence::None);
                 report.verdict = verdict;
+                // A part is no worse than the whole.
+                for bond in &mut report.bonds {
+                    bond.verdict = bond.verdict.min(verdict);
+                }
             }
         }
     }

@@ -256,9 +256,8 @@ impl Verification {
         };
         report.coupling_error_estimate = Some(error);
         report.estimated_verdict = Verdict::from_relative_error(error);
-        let bonds = report.bonds.iter_mut();
-        for bond in bonds.filter(|bond| bond.divergence == Divergence::Suspected) {
-            // A part is no worse than the whole.
+        for bond in &mut report.bonds {
+            // A part is no worse than the whole, of which the second run shows all signals in loops.
             let estimate = bond
                 .coupling_error_estimate
                 .map_or(error, |own| own.min(error));
@@ -463,7 +462,10 @@ impl Observer for Comparing {
 
 #[cfg(test)]
 mod tests {
+    use gyrator::{LinearUnit, RunOptions, System};
+
     use super::*;
+    use crate::companions::Assessment;
 
     /// The course of sin(t) over 1000 steps of 0.01 s, in a signal at this place of three.
     fn course(place: usize) -> Course {
@@ -519,6 +521,52 @@ mod tests {
             (found.error.unwrap() / expected - 1.0).abs() < 0.05,
             "{found:?}"
         );
+    }
+
+    /// A mass on a spring, whose report says that one bond is suspected, and another one is worse than the second run shows of
+    /// the whole.
+    #[test]
+    fn no_bond_is_worse_than_the_run_that_was_cleared() {
+        let mut system = System::new(0.01);
+        let mass: [&[f64]; 4] = [&[0.0], &[1.0], &[1.0], &[0.0]];
+        system.add("mass", LinearUnit::new(&[1.0], &["f"], &["v"], mass));
+        let spring: [&[f64]; 4] = [&[0.0], &[-1.0], &[1.0], &[0.0]];
+        system.add("spring", LinearUnit::new(&[0.0], &["v"], &["f"], spring));
+        system.bond("one", ("spring.f", "mass.f"), ("mass.v", "spring.v"));
+        system.stop_time(1.0);
+        let mut run = system.start(&RunOptions::default()).unwrap();
+        run.run().unwrap();
+        let mut report = run.report();
+        report.divergence = Divergence::Suspected;
+        let mut other = report.bonds[0].clone();
+        other.estimated_verdict = Verdict::Dominating;
+        other.verdict = Verdict::Dominating;
+        other.coupling_error_estimate = Some(0.5);
+        report.bonds[0].divergence = Divergence::Suspected;
+        report.bonds[0].verdict = Verdict::CannotTell;
+        report.bonds[0].coupling_error_estimate = Some(1e-3);
+        report.bonds.push(other);
+        let amended = |verdict: Verdict| {
+            let mut report = report.clone();
+            let assessment = Assessment {
+                verdict: Some(verdict),
+                ..Assessment::none(&[], "a test")
+            };
+            assessment.amend(&mut report, |_| String::new());
+            let bonds = report.bonds.iter();
+            (report.verdict, bonds.map(|bond| bond.verdict).max())
+        };
+        assert_eq!(
+            amended(Verdict::Small),
+            (Verdict::Small, Some(Verdict::Small))
+        );
+        let mut found = compare(course(1), 0.5, f64::sin);
+        found.error = Some(0.02);
+        found.settle(&mut report, |_| String::new());
+        assert_eq!(report.verdict, Verdict::Visible);
+        let bonds: Vec<_> = report.bonds.iter().map(|bond| bond.verdict).collect();
+        assert_eq!(bonds, [Verdict::Small, Verdict::Visible]);
+        assert_eq!(report.bonds[1].coupling_error_estimate, Some(0.02));
     }
 
     #[test]

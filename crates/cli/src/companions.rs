@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use gyrator_assess::{Course, Levels, NoRows, Verification};
 use gyrator_record::{CsvSink, Table, parse_csv};
-use gyrator_worker::{Stop, Supervisor, Worker, WorkerOutcome, surroundings};
+use gyrator_worker::{Cause, Stop, Supervisor, Worker, WorkerOutcome, surroundings};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -183,7 +183,8 @@ impl Companions {
         self.started.push((factor, receiver));
     }
 
-    /// Waits for a companion, and asks it to end at the wish of the user and after this instant.
+    /// Waits for a companion, and ends it at once at the wish of the user and after this instant: an unfinished one tells
+    /// nothing, and the run has only to be reported.
     fn wait(
         &self,
         outcome: &Receiver<Outcome>,
@@ -201,18 +202,23 @@ impl Companions {
             }
             let is_late = end.is_some_and(|end| Instant::now() >= end);
             if !is_asked && (is_late || interrupt.load(Ordering::Relaxed)) {
-                self.stop.request();
+                self.end();
                 is_asked = true;
             }
         }
+    }
+
+    /// The second wish is heard at once.
+    fn end(&self) {
+        self.stop.request();
+        self.stop.request();
     }
 }
 
 impl Drop for Companions {
     /// Ends those that still run; their supervisors remove what they have unpacked.
     fn drop(&mut self) {
-        self.stop.request();
-        self.stop.request();
+        self.end();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -229,6 +235,9 @@ fn supervise(supervisor: Supervisor, job: std::io::Result<Vec<u8>>, stop: &Stop)
     let ending = ending.map_err(|error| error.to_string())?;
     let exit = match ending.outcome {
         WorkerOutcome::Finished(code) => Exit::of(code),
+        WorkerOutcome::Died(death) if death.cause == Cause::Interrupted => {
+            return Err(NoRows::from("it was interrupted".to_owned()));
+        }
         WorkerOutcome::Died(death) => return Err(death.to_string().into()),
     };
     let left = read(ending.for_parent).map_err(|error| error.to_string())?;

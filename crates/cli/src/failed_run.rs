@@ -28,6 +28,9 @@ pub(crate) fn failed(
         }
         (None, None) => failure,
     };
+    if let Some(text) = summary.suspected_coupling() {
+        failure = failure.detail(text);
+    }
     match not_written {
         Some(other) => failure.detail(other.text()),
         None => failure,

@@ -125,6 +125,7 @@ impl CouplingOptions {
             exchange: self.exchange.clone(),
             extrapolation: self.extrapolation.clone(),
             correction: self.correction.clone(),
+            ..Coupling::default()
         };
         *system = coupling.applied(system);
         if let Some(word) = &self.step_control {

@@ -90,11 +90,6 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// The whole run is measured, not the calls of FMUs alone.
-    pub(crate) const fn is_shown(&self) -> bool {
-        self.is_shown
-    }
-
     /// All times, where they are asked for.
     pub(crate) fn report(&self) -> Option<ProfileReport> {
         self.is_shown.then(|| self.profile.report())

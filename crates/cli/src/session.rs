@@ -332,7 +332,7 @@ impl Session<'_> {
         let mut run = system
             .start_with(&options, &mut *self.maker(times.as_ref())?)
             .map_err(not_started)?;
-        if let Some(times) = times.as_ref().filter(|times| times.is_shown()) {
+        if let Some(times) = &times {
             run.profile(&times.profile);
         }
         let clock = WallClock {

@@ -451,6 +451,12 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
+    /// That the coupling may be the reason for what has ended the run, if that is so.
+    pub(crate) fn suspected_coupling(&self) -> Option<String> {
+        let verdict = self.verdict.filter(|_| self.suspicion.is_some())?;
+        Some(format!("coupling error: {}", self.meaning(verdict)))
+    }
+
     /// A verdict with its meaning, for people.
     fn meaning(&self, verdict: Verdict) -> String {
         if let Some(suspicion) = self.suspicion {

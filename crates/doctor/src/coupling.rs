@@ -2,8 +2,13 @@
 
 use std::fmt;
 
-use gyrator_system::{Choice, Spanned, SystemFile};
+use gyrator_system::{Choice, InterfaceModel, Spanned, SystemFile};
 use serde::Serialize;
+
+/// What [`Coupling::interface_order`] is called: `order` alone is a parameter of methods, too.
+pub(crate) const INTERFACE_ORDER: &str = "interface order";
+/// The option of an interface model that depends on its order.
+pub(crate) const FORCE: &str = "force";
 
 /// Words of registries, for all components and bonds; the file's own where `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -20,6 +25,9 @@ pub struct Coupling {
     /// Word of `correction`, or `off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub correction: Option<String>,
+    /// Keyword of `order` of all interface models: which side steps first, and so which force the slow one receives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface_order: Option<String>,
 }
 
 impl Coupling {
@@ -39,6 +47,7 @@ impl Coupling {
             exchange: either(&self.exchange, &other.exchange),
             extrapolation: either(&self.extrapolation, &other.extrapolation),
             correction: either(&self.correction, &other.correction),
+            interface_order: either(&self.interface_order, &other.interface_order),
         }
     }
 
@@ -66,6 +75,14 @@ impl Coupling {
                 bond.correction = (word != "off").then(|| Choice::new(word));
             }
         }
+        if let Some(word) = &self.interface_order {
+            let models = system.interface_models.iter_mut();
+            for model in models.filter(|model| !is_ordered(model, word)) {
+                model.order = Some(Spanned::unplaced(word.clone()));
+                // Each order has its own; without the key, its default.
+                model.options.retain(|(name, _)| name.value != FORCE);
+            }
+        }
         system
     }
 
@@ -76,6 +93,7 @@ impl Coupling {
             ("exchange", &self.exchange),
             ("extrapolation", &self.extrapolation),
             ("correction", &self.correction),
+            (INTERFACE_ORDER, &self.interface_order),
         ];
         words
             .into_iter()
@@ -132,10 +150,19 @@ pub(crate) fn single_changes(
         correction: Some(word),
         ..Coupling::default()
     });
+    let orders = match system.interface_models[..] {
+        [] => Vec::new(),
+        _ => words(&registries.interface_orders),
+    };
+    let orders = orders.into_iter().map(|word| Coupling {
+        interface_order: Some(word),
+        ..Coupling::default()
+    });
     let changes = extrapolations
         .chain(methods)
         .chain(exchanges)
-        .chain(corrections);
+        .chain(corrections)
+        .chain(orders);
     changes
         .filter(|change| !is_in_force(change, system))
         .collect()
@@ -160,4 +187,13 @@ fn is_in_force(change: &Coupling, system: &SystemFile) -> bool {
             && components.all(|component| component.exchange.is_none())
         || change.correction.as_deref() == Some("off")
             && system.bonds.iter().all(|bond| bond.correction.is_none())
+        || change.interface_order.as_ref().is_some_and(|word| {
+            let mut models = system.interface_models.iter();
+            models.all(|model| is_ordered(model, word))
+        })
+}
+
+fn is_ordered(model: &InterfaceModel, word: &str) -> bool {
+    let order = model.order.as_ref();
+    order.is_some_and(|order| order.value == word)
 }

@@ -29,8 +29,14 @@ pub(crate) struct Wiring {
     pub(crate) connections: Vec<(String, String)>,
     /// Macro-steps from one communication point of all components to the next.
     pub(crate) stride: usize,
-    /// Whether outputs come back to their components.
-    pub(crate) has_loop: bool,
+    /// Names of the outputs that come back to their components.
+    pub(crate) looped: Vec<String>,
+}
+
+impl Wiring {
+    pub(crate) fn has_loop(&self) -> bool {
+        !self.looped.is_empty()
+    }
 }
 
 /// Two whole runs at one macro-step, one of them with a pulse.

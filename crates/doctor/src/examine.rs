@@ -168,13 +168,17 @@ fn whole_steps(duration: Option<f64>, step: f64, stride: usize) -> usize {
 
 fn wiring(run: &Run, step: f64) -> Wiring {
     let report = run.report();
+    let (outputs, looped) = (run.graph().real_outputs(), looped_outputs(run));
     let multiples = report.components.iter();
     let multiples =
         multiples.map(|component| (component.step_size / step).round().max(1.0) as usize);
     Wiring {
         connections: run.graph().real_connections().collect(),
         stride: multiples.fold(1, common_multiple),
-        has_loop: !looped_outputs(run).is_empty(),
+        looped: looped
+            .into_iter()
+            .map(|place| outputs[place].name.clone())
+            .collect(),
     }
 }
 
@@ -225,7 +229,7 @@ impl Examination<'_, '_> {
     fn carry_out(&mut self) -> Result<Diagnosis, ExamineError> {
         self.find_courses()?;
         let given = self.given.clone();
-        let stability = match self.wiring.has_loop {
+        let stability = match self.wiring.has_loop() {
             true => self.stability()?,
             false => Stability::without_loop(),
         };
@@ -240,7 +244,7 @@ impl Examination<'_, '_> {
         let mut candidates = self.candidates()?;
         let proposal = self.proposal(&mut candidates, &stability)?;
         if stability.finding == Finding::Unstable && proposal.coupling.is_unchanged() {
-            self.try_smaller_efforts()?;
+            self.try_smaller_gains()?;
         }
         let loop_gain = loop_gain(&mut self.prober, &given, &self.wiring, self.step)?;
         let accuracy = self

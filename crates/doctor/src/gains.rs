@@ -138,6 +138,7 @@ fn responses(
         exchange: Some("stale".to_owned()),
         extrapolation: Some("hold".to_owned()),
         correction: Some("off".to_owned()),
+        ..Coupling::default()
     };
     let system = plain.applied(system);
     let frozen: Vec<String> = wiring

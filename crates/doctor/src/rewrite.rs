@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use gyrator_assess::at_other_step;
-use gyrator_system::{Choice, Problems, Spanned, SystemFile, toml_file};
+use gyrator_system::{Choice, InterfaceModel, Problems, Spanned, SystemFile, toml_file};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
+use crate::coupling::{FORCE, INTERFACE_ORDER};
 use crate::examine::Proposal;
 
 /// Why a text cannot be changed.
@@ -73,6 +74,16 @@ fn difference(read: &SystemFile, wanted: &SystemFile) -> Option<String> {
             return Some(format!("bonds.{}.correction", other.name.value));
         }
     }
+    let models = read.interface_models.iter().zip(&wanted.interface_models);
+    for (one, other) in models {
+        let has_force = |model: &InterfaceModel| {
+            let mut options = model.options.iter();
+            options.any(|(name, _)| name.value == FORCE)
+        };
+        if text(&one.order) != text(&other.order) || has_force(one) != has_force(other) {
+            return Some(format!("interface_models.{}.order", other.name.value));
+        }
+    }
     None
 }
 
@@ -80,7 +91,8 @@ fn edited(system: &SystemFile, proposal: &Proposal, path: &Path) -> Result<Strin
     let mut document: DocumentMut = system.source.own_text().parse()?;
     let root = document.as_table_mut();
     let coupling = &proposal.coupling;
-    for (key, word) in coupling.words().filter(|(key, _)| *key != "correction") {
+    let of_experiment = |key: &str| !["correction", INTERFACE_ORDER].contains(&key);
+    for (key, word) in coupling.words().filter(|(key, _)| of_experiment(key)) {
         set(table(root, "experiment")?, key, word);
     }
     if proposal.factor != 1.0 {
@@ -97,6 +109,14 @@ fn edited(system: &SystemFile, proposal: &Proposal, path: &Path) -> Result<Strin
     if let Some(word) = &coupling.correction {
         for bond in elements(root, "bonds") {
             set(bond, "correction", word.as_str());
+        }
+    }
+    if let Some(word) = &coupling.interface_order {
+        for model in elements(root, "interface_models") {
+            if model.get("order").and_then(Item::as_str) != Some(word.as_str()) {
+                set(model, "order", word.as_str());
+                model.remove(FORCE);
+            }
         }
     }
     if let Some(way) = way_between(path, &system.source.path) {
@@ -260,6 +280,7 @@ mod tests {
                 exchange: Some("auto".to_owned()),
                 extrapolation: None,
                 correction: Some("off".to_owned()),
+                interface_order: None,
             },
             step_size: 0.01 * factor,
             factor,
@@ -295,6 +316,43 @@ mod tests {
         assert!(changed.contains("[experiment]\n"), "{changed}");
         let (read, _) = toml_file::parse(changed, "pair.toml").unwrap();
         assert_eq!(read.experiment.method.unwrap().name.value, "gauss-seidel");
+    }
+
+    #[test]
+    fn an_order_is_that_of_all_interface_models_and_has_its_own_force() {
+        let bonds =
+            "[[bonds]]\nname = \"c\"\neffort = [\"a.f\", \"b.f\"]\nflow = [\"b.v\", \"a.v\"]\n";
+        let model = |name: &str, keys: &str| {
+            format!(
+                "[[interface_models]]\nname = \"{name}\"\ncomponent = \"b\"\nbonds = [\"c\"]\nexchange_step = 1e-3\n{keys}\
+                 positions = [\"s\"]\n"
+            )
+        };
+        let text = |keys: [&str; 2]| {
+            format!(
+                "[components.a]\nfmu = \"a.fmu\"\n[components.b]\nfmu = \"b.fmu\"\n{bonds}{}{}",
+                model("m", keys[0]),
+                model("n", keys[1])
+            )
+        };
+        let given = text([
+            "order = \"parallel\"  # the slow side waits\nforce = \"predicted\"\n",
+            "order = \"fast-first\"\nforce = \"mean\"\n",
+        ]);
+        let (system, _) = toml_file::parse(given, "pair.toml").unwrap();
+        let proposal = Proposal {
+            coupling: Coupling {
+                interface_order: Some("fast-first".to_owned()),
+                ..Coupling::default()
+            },
+            ..proposal(1.0)
+        };
+        let changed = rewrite(&system, &proposal, Path::new("pair.toml")).unwrap();
+        let expected = text([
+            "order = \"fast-first\"  # the slow side waits\n",
+            "order = \"fast-first\"\nforce = \"mean\"\n",
+        ]);
+        assert_eq!(changed, expected);
     }
 
     #[test]

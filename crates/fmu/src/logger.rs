@@ -28,10 +28,6 @@ unsafe extern "C" {
         message: fmi2_abi::String,
         ...
     );
-    /// From the C library: allocates, for `allocateMemory`.
-    pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void;
-    /// From the C library: frees, for `freeMemory`.
-    pub(crate) fn free(memory: *mut c_void);
 }
 
 /// Bytes of the name of an instance or a category that are shown.

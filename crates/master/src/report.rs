@@ -267,11 +267,13 @@ pub struct Report {
 
 impl Report {
     /// Takes over what a second run has told of a run that was [suspected](Divergence::Suspected), for its suspected bonds, too.
+    /// All verdicts are those of the [estimates](Self::estimated_verdict), unless the run diverges.
     pub fn settle(&mut self, divergence: Divergence) {
-        let bonds = self.bonds.iter_mut();
-        for bond in bonds.filter(|bond| bond.divergence == Divergence::Suspected) {
-            bond.divergence = divergence;
-            bond.verdict = divergence.verdict(bond.estimated_verdict);
+        for bond in &mut self.bonds {
+            if bond.divergence == Divergence::Suspected {
+                bond.divergence = divergence;
+            }
+            bond.verdict = bond.divergence.verdict(bond.estimated_verdict);
         }
         self.divergence = divergence;
         self.verdict = divergence.verdict(self.estimated_verdict);

@@ -7,6 +7,7 @@ use crate::columnar::ColumnarForm;
 use crate::csv_sink::{CsvSink, Output};
 use crate::group_writer::{AddedColumns, GroupWriter, write_groups};
 use crate::part_file::{PartFile, rows_path};
+use crate::result_file::ResultFile;
 use crate::sink::{Cell, Column, RecordError, RowSink};
 use crate::spool_reader::{SpoolError, SpoolReader};
 
@@ -260,12 +261,37 @@ pub(crate) fn finish(part: &PartFile) -> Result<u64, RecordError> {
     let form = ColumnarForm::of(path).ok_or_else(|| RecordError::UnknownEnding {
         path: path.to_owned(),
     })?;
+    if let Some(rows) = rows_of_result(part) {
+        part.second().iter().for_each(PartFile::discard);
+        part.remove();
+        return Ok(rows);
+    }
     let (added, metadata) = (AddedColumns::default(), BTreeMap::new());
     let written = write_anew(part, form, &added, &metadata);
     let (new, rows) = written.map_err(|source| part.not_converted(source))?;
     // A file of rows that stays is one that `gyrator convert` reads.
     publish(new, part)?;
     Ok(rows)
+}
+
+/// The number of rows if the result has its name already: the process that has died was about to remove the rows. A file of another
+/// program has other columns or other times.
+fn rows_of_result(part: &PartFile) -> Option<u64> {
+    let times = |file: &ResultFile| {
+        let (mut times, mut blocks) = (Vec::new(), file.blocks(&[]).ok()?);
+        while let Some(block) = blocks.next_block().ok()? {
+            times.extend(block.time.iter().map(|time| time.to_bits()));
+        }
+        Some(times)
+    };
+    let result = ResultFile::open(part.name()).ok()?;
+    let rows = ResultFile::open(&rows_path(part.name())).ok()?;
+    // Error bars are further columns of the result.
+    let mut columns = rows.columns().iter();
+    let is_known = columns.all(|column| result.column(&column.name).is_some());
+    let times_of_rows = times(&rows)?;
+    let is_made = is_known && part.is_unnamed() && times(&result)? == times_of_rows;
+    is_made.then_some(times_of_rows.len() as u64)
 }
 
 impl From<SpoolError> for io::Error {

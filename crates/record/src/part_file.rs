@@ -55,7 +55,8 @@ impl PartFile {
             return Err(in_use());
         }
         // A run that has given its result the name, and has not ended, still holds the lock.
-        if is_locked_by_another(&name) {
+        // One that was killed meanwhile has left both names.
+        if is_locked_by_another(&name) && !is_at(&file, &name).unwrap_or(false) {
             let _ = std::fs::remove_file(&part);
             return Err(in_use());
         }
@@ -128,6 +129,12 @@ impl PartFile {
     #[cfg(feature = "parquet")]
     pub(crate) fn shown(&self) -> &Path {
         &self.shown
+    }
+
+    /// The name that the result gets in the end.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
     }
 
     /// Its first `length` bytes.
@@ -234,6 +241,10 @@ impl PartFile {
                 .map_err(|source| self.not_named(source, format!("what it has is in {}", part())))
         };
         if is_at(&self.name)? {
+            // A process that was killed while it gave the file its name has left it the other one.
+            if is_at(&self.part)? {
+                let _ = std::fs::remove_file(&self.part);
+            }
             return Ok(None);
         }
         if is_at(&self.part)? {
@@ -560,6 +571,21 @@ mod tests {
         drop(first);
         second().unwrap();
         assert_eq!(bench.files(), ["out.csv.part"]);
+    }
+
+    /// A run was killed after the first half of a rename.
+    #[test]
+    fn a_result_with_both_names_keeps_the_right_one_and_can_be_replaced() {
+        let bench = Bench::new();
+        let mut file = bench.create();
+        std::fs::hard_link(bench.path("out.csv.part"), bench.path("out.csv")).unwrap();
+        file.publish(Some(7)).unwrap();
+        assert_eq!(bench.files(), ["out.csv"]);
+        drop(file);
+        std::fs::hard_link(bench.path("out.csv"), bench.path("out.csv.part")).unwrap();
+        bench.create().publish(Some(7)).unwrap();
+        assert_eq!(bench.files(), ["out.csv"]);
+        assert_eq!(read(bench.path("out.csv")).unwrap(), b"time\n0\n");
     }
 
     #[test]

@@ -417,7 +417,14 @@ impl Runner<'_> {
         settings: &[Setting],
         role: &Role<'_>,
     ) -> Result<Option<(TrialOutcome, Option<ReferenceTrajectory>)>, StudyError> {
-        let made = self.bench.run(trial, settings, role, self.cache());
+        // That of a reference is no row, or several. If it cannot be kept now, it cannot be later, which is an error then.
+        let before = |outcome: &TrialOutcome| {
+            if !trial.is_reference {
+                let cells = self.study.cells(trial.row, outcome);
+                let _ = self.journal.append(trial.row, &cells);
+            }
+        };
+        let made = self.bench.run(trial, settings, role, self.cache(), &before);
         if let Err(error) = self.restore_files() {
             // The next process unpacks them anew.
             self.renewal.end().map_err(|NoSuccessor| error)?;

@@ -10,7 +10,7 @@ use gyrator::run::divergence_advice;
 use gyrator::system::{FmuCache, StateFile};
 use gyrator::unit::UnitMaker;
 use gyrator::{Report, Run, RunError, RunOptions, StartError, StopReason, Verdict, View};
-use gyrator_assess::{Comparing, ErrorBar, Keeper, NoRows, at_other_step};
+use gyrator_assess::{Assessment, Comparing, ErrorBar, Keeper, NoRows, at_other_step};
 use gyrator_record::Table;
 use gyrator_system::toml_file::{Setting, parse_with};
 use gyrator_system::{Problems, Source, SystemFile};
@@ -125,16 +125,22 @@ impl TrialOutcome {
 }
 
 impl Bench<'_> {
-    /// Makes a run; `None` where the user interrupted it. The trajectory is that of a reference.
+    /// Makes a run; `None` where the user interrupted it. The trajectory is that of a reference. `before` gets the outcome of a
+    /// run that a second one is about to verify, which may end the process.
     pub(crate) fn run(
         &self,
         trial: Trial,
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
+        before: &dyn Fn(&TrialOutcome),
     ) -> Option<(TrialOutcome, Option<ReferenceTrajectory>)> {
         let begin = Instant::now();
-        let (mut outcome, trajectory) = match self.attempt(trial, settings, role, cache) {
+        let before = |mut outcome: TrialOutcome| {
+            outcome.seconds = begin.elapsed().as_secs_f64();
+            before(&outcome);
+        };
+        let (mut outcome, trajectory) = match self.attempt(trial, settings, role, cache, &before) {
             Ok(found) => found,
             Err(not_started) => (not_started.into(), None),
         };
@@ -148,6 +154,7 @@ impl Bench<'_> {
         settings: &[Setting],
         role: &Role<'_>,
         cache: &FmuCache,
+        before: &dyn Fn(TrialOutcome),
     ) -> Result<(TrialOutcome, Option<ReferenceTrajectory>), NotStarted> {
         let invalid = |text: String| NotStarted::new(INVALID, text);
         let file = self.system(settings)?;
@@ -192,31 +199,17 @@ impl Bench<'_> {
         let advice = divergence_advice(run);
         drop(started);
         let mut end = end.unwrap_or(report.stop_reason.word());
+        let metrics = meter.results(reference);
         let mut bars = Vec::new();
         if let Some(kept) = kept.filter(|_| is_success(end))
             && report.divergence == Divergence::Suspected
         {
             let comparing = Comparing::with(kept.take(), HALF);
+            before(self.outcome(&report, String::new(), metrics.clone()));
             self.second_run(trial, &file, &comparing, cache)?;
             comparing.verification().settle(&mut report, advice);
         } else if is_success(end) && !self.error_bars.is_empty() {
-            let mut lost = None;
-            let companion = |factor| {
-                let rows = self.companion(trial, &file, factor, cache);
-                rows.map_err(|failed| {
-                    if failed.stop_reason == HOST_LOST {
-                        lost = Some(failed.message.clone());
-                    }
-                    NoRows {
-                        reason: failed.message,
-                        is_not_finite: failed.is_not_finite,
-                    }
-                })
-            };
-            let assessment = error_bars(&file, rows, self.error_bars, companion);
-            if let Some(message) = lost {
-                return Err(NotStarted::new(HOST_LOST, message));
-            }
+            let assessment = self.assess(trial, &file, rows, cache)?;
             assessment.amend(&mut report, advice);
             bars = assessment.bars;
             if self.interrupt.load(Ordering::Relaxed) {
@@ -226,9 +219,37 @@ impl Bench<'_> {
         let outcome = TrialOutcome {
             stop_reason: end,
             error_bars: bars,
-            ..self.outcome(&report, message, meter.results(reference))
+            ..self.outcome(&report, message, metrics)
         };
         Ok((outcome, recorder.map(Recorder::finish)))
+    }
+
+    /// The error bars of a run with these rows.
+    fn assess(
+        &self,
+        trial: Trial,
+        file: &SystemFile,
+        rows: Rows,
+        cache: &FmuCache,
+    ) -> Result<Assessment, NotStarted> {
+        let mut lost = None;
+        let companion = |factor| {
+            let rows = self.companion(trial, file, factor, cache);
+            rows.map_err(|failed| {
+                if failed.stop_reason == HOST_LOST {
+                    lost = Some(failed.message.clone());
+                }
+                NoRows {
+                    reason: failed.message,
+                    is_not_finite: failed.is_not_finite,
+                }
+            })
+        };
+        let assessment = error_bars(file, rows, self.error_bars, companion);
+        match lost {
+            Some(message) => Err(NotStarted::new(HOST_LOST, message)),
+            None => Ok(assessment),
+        }
     }
 
     /// Rows of the run at so many times the macro-step.

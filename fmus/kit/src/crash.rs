@@ -3,9 +3,7 @@
 #![expect(unsafe_code, reason = "calls the C library")]
 
 use std::ffi::c_int;
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt as _;
 use std::ptr;
 use std::sync::Mutex;
 
@@ -166,19 +164,19 @@ pub fn crash_at_exit() {
 /// the end of its array. Does nothing where the system does not report which it is.
 pub fn overwrite_shared_memory() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let Ok(memory) = File::options().write(true).open("/proc/self/mem") else {
-        return;
-    };
     // Lines are `start-end rights offset device inode path`; the last of the rights is `s`.
     for line in maps.lines().filter(|line| line.contains(" rw-s ")) {
         let range = line
             .split(' ')
             .next()
             .and_then(|range| range.split_once('-'));
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
+        let number = |text: &str| usize::from_str_radix(text, 16).ok();
         let ends = range.and_then(|(start, end)| number(start).zip(number(end)));
         if let Some((start, end)) = ends {
-            let _ = memory.write_all_at(&vec![0xff; (end - start) as usize], start);
+            let start = ptr::with_exposed_provenance_mut::<u8>(start);
+            let length = end - start.addr();
+            // SAFETY: the memory is mapped and may be written; what becomes of it is the point.
+            unsafe { start.write_bytes(0xff, length) };
         }
     }
 }

@@ -19,6 +19,18 @@ use crate::recorder::{ResultFile, recorder};
 use crate::state_options::StateOptions;
 use crate::verification::{VerificationOptions, Verified};
 
+/// Whether the standard output is a file: its rows are there for all to read once they are written.
+fn prints_to_file() -> bool {
+    match Worker::current() {
+        // FMUs cannot write to this one.
+        Some(worker) => worker
+            .output()
+            .metadata()
+            .is_ok_and(|found| found.is_file()),
+        None => std::path::Path::new("/dev/stdout").is_file(),
+    }
+}
+
 /// What further runs have told of a run.
 #[derive(Debug, Default)]
 pub(super) struct Judged {
@@ -60,7 +72,7 @@ impl Session<'_> {
             Some("there is no second run from a saved state: a run from the start tells why")
         } else if input.is_some_and(is_pipe) {
             Some("inputs from a pipe cannot be read twice: a run with a file of them tells why")
-        } else if self.prints_results() {
+        } else if self.prints_results() && !prints_to_file() {
             Some(
                 "there is no second run where the results go to a pipe: a run with --output-file FILE tells why",
             )

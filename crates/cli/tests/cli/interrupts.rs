@@ -122,6 +122,46 @@ fn a_run_with_error_bars_keeps_its_rows() {
     }
 }
 
+/// While the second run that verifies a suspicion is in a call that does not return: the run has come to its end.
+#[test]
+fn a_run_whose_second_run_is_interrupted_is_whole() {
+    let system = r#"[experiment]
+stop_time = 1.1
+step_size = 1e-3
+[components.chassis]
+fmu = "fmus/QuarterCarChassisSuspension.fmu"
+[components.wheel]
+fmu = "fmus/QuarterCarWheel.fmu"
+start_values = { road_step = 0.0, second_road_step = 0.1, second_road_time = 1.0 }
+[[bonds]]
+name = "suspension"
+effort = { from = "chassis.F", to = "wheel.F" }
+flow = { from = "wheel.v_w", to = "chassis.v_w" }
+sense = -1
+[components.bad]
+fmu = "fmus/Faulty.fmu"
+start_values = { fault_time = 1e-3, fault = "endless_loop", function = "short_step" }
+"#;
+    for more in [&[][..], &["--no-supervisor"], &["--isolate"]] {
+        let bench = Bench::new();
+        bench.write("system.toml", system);
+        let run = "run system.toml -o out.csv --summary summary.json";
+        let mut child = bench.start(run.split(' ').chain(more.iter().copied()));
+        wait_until("the result is there", || {
+            lines(&bench.path("out.csv")) == 1102
+        });
+        interrupt(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{more:?}");
+        assert_eq!(bench.rows("out.csv").1.len(), 1101, "{more:?}");
+        let suspicion = bench.json("summary.json")["suspicion"].clone();
+        let suspicion = suspicion.as_str().unwrap_or_default();
+        assert!(
+            suspicion.ends_with("it was interrupted"),
+            "{more:?}: {suspicion}"
+        );
+    }
+}
+
 /// R-34, R-39: neither a hanging FMU nor one that ignores Ctrl-C needs a second one.
 #[test]
 fn the_first_one_ends_a_call_that_does_not_return() {

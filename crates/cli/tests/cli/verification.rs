@@ -158,6 +158,33 @@ fn a_suspicion_that_stays_open_is_said() {
     }
 }
 
+/// Rows in a file are there for all to read while the second run goes on.
+#[test]
+fn results_on_a_standard_output_that_is_a_file_are_verified() {
+    let bench = bench();
+    for more in [&[][..], &["--no-supervisor"]] {
+        let run = ["run", "late.toml", "-o", "-", "--summary=summary.json"];
+        let file = std::fs::File::create(bench.path("out.csv")).unwrap();
+        let mut command = bench.command(run.iter().chain(more).copied());
+        let status = command.stdout(file).status().unwrap();
+        assert_eq!(status.code(), Some(0), "{more:?}");
+        assert_eq!(bench.json("summary.json")["divergence"], "none", "{more:?}");
+        assert_eq!(bench.rows("out.csv").1.len(), 1101, "{more:?}");
+    }
+}
+
+/// An explosion that ends the run: what ends it may be the coupling.
+#[test]
+fn a_run_that_ends_in_a_value_that_is_not_finite_names_the_suspicion() {
+    let bench = bench();
+    let run = ["run", "explodes.toml", EXPLODES[0], EXPLODES[1]];
+    let long = ["--step-size=0.02", "--stop-time=1000"];
+    let outcome = bench.run(run.into_iter().chain(long));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let line = "coupling error: unknown (signals of a loop have grown; the run ended early: `gyrator doctor` may tell why)";
+    assert!(outcome.stderr.contains(line), "{}", outcome.stderr);
+}
+
 /// A second run that crashes, fails or does not end costs nothing but the answer.
 #[test]
 fn the_second_run_never_costs_the_first_one() {
@@ -241,6 +268,29 @@ fn studies_verify_if_asked() {
         diverging >= 1 && cannot_tell == 0,
         "{diverging} {cannot_tell}"
     );
+}
+
+/// A row is kept before its second run ends the process.
+#[test]
+fn a_study_keeps_the_row_whose_second_run_crashes() {
+    let bench = bench();
+    let values = "fault_time = 1e-3, fault = \"segfault\", function = \"short_step\"";
+    bench.write("bad.toml", &with_faulty(LATE, values));
+    bench.write(
+        "study.toml",
+        "system = \"bad.toml\"\nverification = true\n\
+         [[vary]]\ngrid = { \"wheel.second_road_step\" = [0.1, 0.05, 0.0] }\n\
+         [metrics]\nfinal = [\"wheel.v_w\"]\n",
+    );
+    let outcome = bench.run(["study", "study.toml", "-o", "table.csv"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let table = bench.read("table.csv");
+    let rows: Vec<&str> = table.lines().skip(1).collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    for (row, verdict) in rows.iter().zip(["cannot-tell", "cannot-tell", "small"]) {
+        let has = |word: &str| row.split(',').any(|cell| cell == word);
+        assert!(has("stop-time") && has(verdict), "{table}");
+    }
 }
 
 /// Values of another run, so that the keys are known to be there: a run of one FMU has no loop.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Examination;
 use crate::accuracy::error_against;
-use crate::coupling::{Coupling, single_changes};
+use crate::coupling::{Coupling, INTERFACE_ORDER, single_changes};
 use crate::probe::{Course, ExamineError, ProbeFailure};
 
 // The numbers are choices. The studies (docs/doctor.md) judge them by their result: that no proposal is worse.
@@ -131,7 +131,13 @@ fn combinations(tried: &[(Candidate, Option<Course>)]) -> Vec<Coupling> {
             .collect::<Vec<_>>()
     };
     let mut together: Vec<Coupling> = vec![Coupling::default()];
-    for key in ["extrapolation", "method", "exchange", "correction"] {
+    for key in [
+        "extrapolation",
+        "method",
+        "exchange",
+        "correction",
+        INTERFACE_ORDER,
+    ] {
         let words = best(key);
         let more: Vec<Coupling> = together
             .iter()

@@ -106,7 +106,7 @@ impl Examination<'_, '_> {
         of_given: &Stability,
     ) -> Result<Tried, ExamineError> {
         let system = candidates[index].coupling.applied(&self.given);
-        if self.wiring.has_loop {
+        if self.wiring.has_loop() {
             let Some((finding, growth)) = self.look(&system, factor)? else {
                 return Ok(Tried::Spent);
             };
@@ -338,19 +338,27 @@ impl Examination<'_, '_> {
 }
 
 impl Examination<'_, '_> {
-    /// Tries smaller efforts at all bonds, where no coupling is stable at the macro-step: a smaller gain of the loop may be
+    /// Tries smaller values in the loop, where no coupling is stable at the macro-step: a smaller gain of the loop may be
     /// stable, but gives other results (Chen et al. 2021, section 2.3).
-    pub(super) fn try_smaller_efforts(&mut self) -> Result<(), ExamineError> {
-        if self.given.bonds.is_empty() || !self.given.interface_models.is_empty() {
+    pub(super) fn try_smaller_gains(&mut self) -> Result<(), ExamineError> {
+        // An interface model needs its bonds, where a gain is one of the power and leaves the values alone.
+        if !self.given.interface_models.is_empty() {
             return Ok(());
         }
-        for part in [0.5, 0.25, 0.125] {
-            let system = with_smaller_efforts(&self.given, part);
+        let what = match self.given.bonds[..] {
+            [] => "all connections in loops",
+            _ => "the efforts of all bonds",
+        };
+        for part in [0.5, 0.25, 0.125, 0.0625] {
+            let system = match self.given.bonds[..] {
+                [] => with_smaller_values(&self.given, part, &self.wiring.looped),
+                _ => with_smaller_efforts(&self.given, part),
+            };
             match self.look(&system, 1.0)? {
                 Some((Finding::Stable, _)) => {
                     self.notes.push(format!(
-                        "with the efforts of all bonds multiplied by {part} whole runs are stable at this macro-step; their \
-                         results are wrong, and may only serve to set the system up"
+                        "for a first set-up: with {what} multiplied by {part} whole runs are stable at this macro-step; \
+                         their results are wrong"
                     ));
                     break;
                 }
@@ -360,6 +368,18 @@ impl Examination<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The system with connections in loops whose values are multiplied by this: those of the outputs that come back to their
+/// components.
+fn with_smaller_values(given: &SystemFile, part: f64, looped: &[String]) -> SystemFile {
+    let mut system = given.clone();
+    let connections = system.connections.iter_mut();
+    for connection in connections.filter(|one| looped.contains(&one.from.value.to_string())) {
+        let gain = connection.gain.as_ref().map_or(1.0, |gain| gain.value);
+        connection.gain = Some(Spanned::unplaced(part * gain));
+    }
+    system
 }
 
 /// The system with connections in place of its bonds, whose efforts are multiplied by this.

@@ -10,13 +10,25 @@ use crate::{options, take_words};
 /// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s; k times faster with ẋ = −k·u.
 struct Loop {
     k: f64,
+    /// It is coupled in one way only: stale.
+    is_fixed: bool,
+}
+
+impl Loop {
+    fn new(k: f64) -> Self {
+        Self { k, is_fixed: false }
+    }
 }
 
 impl StartRuns for Loop {
     fn start(&mut self, file: SystemFile) -> Result<Run, StartError> {
         let experiment = &file.experiment;
-        let mut system = described(experiment.step_size.as_ref().unwrap().value, self.k);
-        take_words(&mut system, &file);
+        let gains = file.connections.iter().filter_map(|one| one.gain.as_ref());
+        let k = gains.fold(self.k, |k, gain| k * gain.value);
+        let mut system = described(experiment.step_size.as_ref().unwrap().value, k);
+        if !self.is_fixed {
+            take_words(&mut system, &file);
+        }
         system.start(&RunOptions::default())
     }
 }
@@ -24,6 +36,7 @@ impl StartRuns for Loop {
 fn described(step: f64, k: f64) -> System {
     let mut system = System::new(step);
     system.method("jacobi").extrapolation("hold");
+    system.exchange("stale");
     let state: [&[f64]; 4] = [&[0.0], &[-k], &[1.0], &[0.0]];
     system.add("integrator", LinearUnit::new(&[1.0], &["u"], &["y"], state));
     let gain: [&[f64]; 4] = [&[-1.0], &[0.0], &[0.0], &[1.0]];
@@ -49,7 +62,7 @@ fn examined(
         wanted,
         ..options(5000.0)
     };
-    examine(&mut Loop { k }, system.description(), &options)
+    examine(&mut Loop::new(k), system.description(), &options)
 }
 
 #[test]
@@ -84,6 +97,32 @@ fn a_loop_that_explodes_at_all_macro_steps_is_called_unstable() {
     assert!(stability.unstable_step.is_some(), "{stability:#?}");
 }
 
+/// With both connections multiplied by p, x(n+1) = x(n) − p²·h·x(n−1): stable below p²·h = 1 s.
+#[test]
+fn the_first_gain_that_makes_a_loop_stable_is_named_for_a_set_up() {
+    for (step, gain) in [(1.5, "0.5"), (5.0, "0.25")] {
+        let mut fixed = Loop {
+            is_fixed: true,
+            ..Loop::new(1.0)
+        };
+        let system = described(step, 1.0);
+        let diagnosis = examine(&mut fixed, system.description(), &options(5000.0)).unwrap();
+        assert_eq!(diagnosis.stability.is_stable, Some(false));
+        assert!(diagnosis.proposal.coupling.is_unchanged());
+        let note = format!(
+            "for a first set-up: with all connections in loops multiplied by {gain} whole runs are stable at this \
+             macro-step; their results are wrong"
+        );
+        assert!(
+            diagnosis.notes.contains(&note),
+            "{step}: {:?}",
+            diagnosis.notes
+        );
+    }
+    let stable = diagnose(0.5, "stale", None).unwrap();
+    assert!(!stable.notes.iter().any(|note| note.contains("set-up")));
+}
+
 /// ẋ = −x by held values is 1 − h in place of e^−h.
 #[test]
 fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
@@ -111,7 +150,7 @@ fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
 fn an_examination_without_steps_says_so() {
     let system = described(0.1, 1.0);
     let nothing = options(0.0);
-    let diagnosis = examine(&mut Loop { k: 1.0 }, system.description(), &nothing).unwrap();
+    let diagnosis = examine(&mut Loop::new(1.0), system.description(), &nothing).unwrap();
     assert_eq!(diagnosis.stability.is_stable, None);
     assert!(diagnosis.proposal.coupling.is_unchanged() && diagnosis.accuracy.is_none());
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a failed helper is a failed test")]
 
 mod benchmarks;
+mod interface_orders;
 mod loops;
 mod masses;
 mod random;

@@ -72,8 +72,8 @@ impl Making {
         // after fmi2FreeInstance (C-10). Their libraries stay loaded, so this may stay as well.
         let callbacks = Box::leak(Box::new(CallbackFunctions {
             logger: Some(logger::gyrator_fmu_logger),
-            allocate_memory: Some(logger::calloc),
-            free_memory: Some(logger::free),
+            allocate_memory: Some(libc::calloc),
+            free_memory: Some(libc::free),
             step_finished: self.step_finished(),
             component_environment: sink.environment(),
         }));

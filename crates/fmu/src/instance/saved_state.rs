@@ -153,6 +153,12 @@ impl Instance {
             return Ok(());
         }
         let slot = self.own(F, &saved)?;
+        self.give_back(free, slot)
+    }
+
+    /// Gives the state of a slot back, which is empty then.
+    fn give_back(&mut self, free: fmi2_abi::signature::StateSlot, slot: usize) -> CallResult {
+        const F: Function = Function::FreeFmuState;
         let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], std::ptr::null_mut());
         let component = self.component();
         // SAFETY: the component is alive, the state allows the call, and the pointer is one that
@@ -253,24 +259,16 @@ impl Instance {
         };
         self.cold.saved.retired = self.cold.saved.slots.len();
         for slot in 0..self.cold.saved.slots.len() {
-            let null = std::ptr::null_mut();
-            let mut pointer = std::mem::replace(&mut self.cold.saved.slots[slot], null);
-            if pointer.is_null() {
+            if self.cold.saved.slots[slot].is_null() {
                 continue;
             }
             let legal = Function::FreeFmuState.legal_in().contains(self.state);
             if !legal || self.cold.fatal.load(Ordering::Acquire) {
                 return;
             }
-            let component = self.component();
-            // SAFETY: the component is alive, the state allows the call, and the pointer is one
-            // that this instance gave and of which there is no copy.
-            let status = self.slot.call(Function::FreeFmuState, || unsafe {
-                free(component, &mut pointer)
-            });
             // An error has no other effect than that memory is lost; a fatal one ends the loop.
             let before = self.state;
-            let _ = self.conclude(Function::FreeFmuState, status);
+            let _ = self.give_back(free, slot);
             if self.state == SlaveState::Error {
                 self.state = before;
             }

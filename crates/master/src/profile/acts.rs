@@ -1,7 +1,10 @@
 //! Times of what a run does by itself: operations of its plan, ledger, observers.
 
+use std::sync::Arc;
+
+use super::sampling::{Tally, Timing};
 use super::trace::MACRO_STEP;
-use super::{OperationTime, Profile, lock, seconds};
+use super::{OperationTime, Profile, lock};
 
 /// The act of a macro-step where nothing else is measured.
 const OTHER: &str = "other";
@@ -10,6 +13,9 @@ const OTHER: &str = "other";
 pub(crate) trait Probe {
     /// Does an act under a word.
     fn act<T>(&mut self, word: &'static str, act: impl FnOnce(&mut Self) -> T) -> T;
+
+    /// Does an act whose time a sample would not show, such as writing many rows at once now and then.
+    fn rare_act<T>(&mut self, word: &'static str, act: impl FnOnce(&mut Self) -> T) -> T;
 }
 
 /// No profile: an act is done, and nothing more.
@@ -20,39 +26,61 @@ impl Probe for Unprofiled {
     fn act<T>(&mut self, _: &'static str, act: impl FnOnce(&mut Self) -> T) -> T {
         act(self)
     }
+
+    #[inline(always)]
+    fn rare_act<T>(&mut self, _: &'static str, act: impl FnOnce(&mut Self) -> T) -> T {
+        act(self)
+    }
 }
 
 /// Measures the acts of a run.
 pub(crate) struct Acts {
     profile: Profile,
     times: ActTimes,
+    /// That of the macro-step.
+    timing: Timing,
 }
 
-/// Times of acts.
+/// Times of acts; clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ActTimes {
     acts: Vec<Act>,
-    macro_steps: u64,
-    /// Of all macro-steps, with all that is in them, ns.
-    nanoseconds: u64,
+    /// With all that is in them.
+    macro_steps: Arc<Tally>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Act {
     word: &'static str,
-    calls: u64,
     /// Without what is measured within it.
-    nanoseconds: u64,
+    tally: Arc<Tally>,
 }
 
 impl Probe for Acts {
     #[inline]
     fn act<T>(&mut self, word: &'static str, act: impl FnOnce(&mut Self) -> T) -> T {
+        let place = self.place(word);
+        let tally = &self.times.acts[place].tally;
+        tally.count();
+        if self.timing == Timing::Long {
+            return act(self);
+        }
         let begun = self.profile.0.begin();
         let result = act(self);
         let stretch = self.profile.0.end(begun);
-        self.times.add(word, stretch.own);
+        if let Some(stands) = Tally::stands_around(self.timing) {
+            self.times.acts[place].tally.add(stands, stretch.own);
+        }
         self.profile.0.trace(None, word, stretch);
+        result
+    }
+
+    fn rare_act<T>(&mut self, word: &'static str, act: impl FnOnce(&mut Self) -> T) -> T {
+        let timing = std::mem::replace(&mut self.timing, Timing::All);
+        self.profile.0.timing.set(Timing::All);
+        let result = self.act(word, act);
+        self.timing = timing;
+        self.profile.0.timing.set(timing);
         result
     }
 }
@@ -62,53 +90,71 @@ impl Acts {
         Self {
             profile: profile.clone(),
             times: lock(&profile.0.acts).clone(),
+            timing: Timing::All,
         }
     }
 
     /// Makes a macro-step, which begins at a simulated time, s.
     pub(crate) fn macro_step<T>(&mut self, time: f64, make: impl FnOnce(&mut Self) -> T) -> T {
         let profile = self.profile.clone();
-        if let Some(trace) = &profile.0.trace {
-            lock(trace).begin_macro_step(self.times.macro_steps, time);
-        }
-        let (result, stretch) = profile.0.measure(|| make(self));
-        self.times.add(OTHER, stretch.own);
-        self.times.macro_steps += 1;
-        self.times.nanoseconds += stretch.end.saturating_sub(stretch.begin);
-        profile.0.trace(None, MACRO_STEP, stretch);
-        if let Some(trace) = &profile.0.trace {
-            lock(trace).end_macro_step();
-        }
-        lock(&profile.0.acts).clone_from(&self.times);
+        let macro_steps = Arc::clone(&self.times.macro_steps);
+        self.timing = profile.0.begin_macro_step(macro_steps.calls(), time);
+        macro_steps.count();
+        let result = match macro_steps.stands(self.timing) {
+            None => make(self),
+            Some(stands) => {
+                let (result, stretch) = profile.0.measure(|| make(self));
+                macro_steps.add(stands, stretch.end.saturating_sub(stretch.begin));
+                let place = self.place(OTHER);
+                let other = &self.times.acts[place].tally;
+                if let Some(stands) = Tally::stands_around(self.timing) {
+                    other.add(stands, stretch.own);
+                    profile.0.trace(None, MACRO_STEP, stretch);
+                }
+                result
+            }
+        };
+        let place = self.place(OTHER);
+        self.times.acts[place].tally.count();
+        self.timing = Timing::All;
+        profile.0.end_macro_step();
         result
+    }
+
+    /// Where the times of an act are.
+    #[inline]
+    fn place(&mut self, word: &'static str) -> usize {
+        // Equal words nearly always lie at the same place.
+        let is_same = |act: &Act| std::ptr::eq(act.word, word);
+        let place = self.times.acts.iter().position(is_same);
+        place.unwrap_or_else(|| self.place_of_text(word))
+    }
+
+    #[cold]
+    fn place_of_text(&mut self, word: &'static str) -> usize {
+        let acts = &mut self.times.acts;
+        let place = acts.iter().position(|act| act.word == word);
+        place.unwrap_or_else(|| {
+            acts.push(Act {
+                word,
+                tally: Arc::default(),
+            });
+            lock(&self.profile.0.acts).acts.clone_from(acts);
+            acts.len() - 1
+        })
     }
 }
 
 impl ActTimes {
-    fn add(&mut self, word: &'static str, nanoseconds: u64) {
-        // Equal words nearly always lie at the same place.
-        let is_same = |act: &Act| std::ptr::eq(act.word, word);
-        let place = self.acts.iter().position(is_same);
-        let place = place.or_else(|| self.acts.iter().position(|act| act.word == word));
-        let place = place.unwrap_or_else(|| {
-            self.acts.push(Act {
-                word,
-                calls: 0,
-                nanoseconds: 0,
-            });
-            self.acts.len() - 1
-        });
-        let act = &mut self.acts[place];
-        act.calls += 1;
-        act.nanoseconds += nanoseconds;
+    pub(super) fn macro_steps(&self) -> &Tally {
+        &self.macro_steps
     }
 
-    pub(super) const fn macro_steps(&self) -> u64 {
-        self.macro_steps
-    }
-
-    pub(super) fn seconds(&self) -> f64 {
-        seconds(self.nanoseconds)
+    /// Stretches that were measured.
+    pub(super) fn stretches(&self) -> u64 {
+        let acts = self.acts.iter().filter(|act| act.word != OTHER);
+        let in_macro_steps: u64 = acts.map(|act| act.tally.timed_calls()).sum();
+        in_macro_steps + self.macro_steps.timed_calls()
     }
 
     /// In the order in which they came first, with the rest behind them.
@@ -118,8 +164,8 @@ impl ActTimes {
         named.into_iter().chain(rest).map(|act| OperationTime {
             component: None,
             operation: act.word,
-            calls: act.calls,
-            seconds: seconds(act.nanoseconds),
+            calls: act.tally.calls(),
+            seconds: act.tally.seconds(),
         })
     }
 }

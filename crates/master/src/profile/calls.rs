@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{ComponentTime, OperationTime, Stretch, seconds};
+use super::sampling::Tally;
+use super::{ComponentTime, OperationTime, seconds};
 
 /// Purpose of a call.
 #[derive(Debug, Clone, Copy)]
@@ -42,12 +43,6 @@ impl Call {
     }
 }
 
-/// There is one writer at a time.
-#[inline]
-fn add(sum: &AtomicU64, term: u64) {
-    sum.store(sum.load(Ordering::Relaxed) + term, Ordering::Relaxed);
-}
-
 /// Calls of a component. Only the thread that calls the unit writes them.
 #[derive(Debug)]
 pub(super) struct Calls {
@@ -59,12 +54,6 @@ pub(super) struct Calls {
     /// Time that another process has measured for its calls, ns, where one does.
     elsewhere: AtomicU64,
     measures_elsewhere: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Tally {
-    calls: AtomicU64,
-    nanoseconds: AtomicU64,
 }
 
 impl Calls {
@@ -88,15 +77,13 @@ impl Calls {
     }
 
     #[inline]
-    pub(super) fn add(&self, call: Call, stretch: Stretch) {
-        add(&self.tallies[call as usize].calls, 1);
-        self.add_time(call, stretch);
+    pub(super) const fn tally(&self, call: Call) -> &Tally {
+        &self.tallies[call as usize]
     }
 
-    /// Of a call that was counted when it began.
-    #[inline]
-    pub(super) fn add_time(&self, call: Call, stretch: Stretch) {
-        add(&self.tallies[call as usize].nanoseconds, stretch.own);
+    /// Stretches that were measured.
+    pub(super) fn stretches(&self) -> u64 {
+        self.tallies.iter().map(Tally::timed_calls).sum()
     }
 
     /// Adds time that another process has measured, ns.
@@ -110,10 +97,7 @@ impl Calls {
 
     /// Its sums over the macro-steps.
     pub(super) fn sums(&self) -> ComponentTime {
-        let time = |call: Call| {
-            let tally = &self.tallies[call as usize];
-            seconds(tally.nanoseconds.load(Ordering::Relaxed))
-        };
+        let time = |call: Call| self.tally(call).seconds();
         let calls = [
             Call::Set,
             Call::Step,
@@ -143,14 +127,11 @@ impl Calls {
 
     /// Those that were made.
     pub(super) fn times(&self) -> Vec<OperationTime> {
-        let time = |(call, word): (Call, &'static str)| {
-            let tally = &self.tallies[call as usize];
-            OperationTime {
-                component: Some(self.component.clone()),
-                operation: word,
-                calls: tally.calls.load(Ordering::Relaxed),
-                seconds: seconds(tally.nanoseconds.load(Ordering::Relaxed)),
-            }
+        let time = |(call, word): (Call, &'static str)| OperationTime {
+            component: Some(self.component.clone()),
+            operation: word,
+            calls: self.tally(call).calls(),
+            seconds: self.tally(call).seconds(),
         };
         let times = CALLS.into_iter().map(time);
         times.filter(|time| time.calls > 0).collect()

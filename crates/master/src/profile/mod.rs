@@ -5,6 +5,9 @@
 //! on the same thread, so that the times of a run on one thread add up to its time on the clock. A run without a profile
 //! reads no clock.
 //!
+//! All calls are counted. The first 64 macro-steps are timed, and of the others one in 16, which stands for those around it. Calls
+//! that take more than 1 µs and what observers do are always timed.
+//!
 //! ```
 //! use gyrator::profile::Profile;
 //! use gyrator::{LinearUnit, RunOptions, System};
@@ -27,6 +30,7 @@
 
 mod acts;
 mod calls;
+mod sampling;
 mod trace;
 mod units;
 
@@ -40,6 +44,7 @@ use serde::Serialize;
 use acts::ActTimes;
 pub(crate) use acts::{Acts, Probe, Unprofiled};
 use calls::Calls;
+use sampling::{SharedTiming, Stands, Tally, Timing};
 use trace::Trace;
 pub use trace::TraceEvent;
 use units::ProfiledUnit;
@@ -64,6 +69,7 @@ struct Shared {
     components: Mutex<Vec<Arc<Calls>>>,
     acts: Mutex<ActTimes>,
     trace: Option<Mutex<Trace>>,
+    timing: SharedTiming,
     /// Time that measuring a stretch takes, ns.
     price: f64,
 }
@@ -104,9 +110,9 @@ pub struct OperationTime {
     /// The operation: `set`, `step`, `get`, `wait` and others for a component; for the run itself an operation of the
     /// [plan](crate::run::plan), `ledger`, what [observers](crate::observer::Observer::activity) do, or `other`.
     pub operation: &'static str,
-    /// How often.
+    /// How often, exactly.
     pub calls: u64,
-    /// Time of all of them, without other operations within them, s.
+    /// Time of all of them, without other operations within them, s. It is estimated from those that were timed.
     pub seconds: f64,
 }
 
@@ -131,7 +137,7 @@ pub struct ComponentTime {
 pub struct ProfileReport {
     /// Macro-steps that were measured.
     pub macro_steps: u64,
-    /// Time of all of them on the clock, s.
+    /// Time of all of them on the clock, s, estimated from those that were timed.
     pub seconds: f64,
     /// Estimate of how much of it was spent on measuring, s: stretches times what one takes by itself. The wrappers
     /// around units cost a little more.
@@ -185,6 +191,7 @@ impl Profile {
             components: Mutex::default(),
             acts: Mutex::default(),
             trace: trace(),
+            timing: SharedTiming::new(),
             price: 0.0,
         };
         shared.price = shared.measured_price();
@@ -218,14 +225,15 @@ impl Profile {
         let mut operations: Vec<OperationTime> =
             components.iter().flat_map(|calls| calls.times()).collect();
         let sums = components.iter().map(|calls| calls.sums()).collect();
+        let of_calls: u64 = components.iter().map(|calls| calls.stretches()).sum();
         drop(components);
         let acts = lock(&self.0.acts);
         operations.extend(acts.times());
-        let calls: u64 = operations.iter().map(|time| time.calls).sum();
+        let stretches = of_calls + acts.stretches();
         ProfileReport {
-            macro_steps: acts.macro_steps(),
-            seconds: acts.seconds(),
-            measuring_seconds: 1e-9 * self.0.price * calls as f64,
+            macro_steps: acts.macro_steps().calls(),
+            seconds: acts.macro_steps().seconds(),
+            measuring_seconds: 1e-9 * self.0.price * stretches as f64,
             operations,
             components: sums,
         }
@@ -296,6 +304,26 @@ impl Shared {
         (result, self.end(begun))
     }
 
+    /// Begins the macro-step of this number. Those that the trace keeps are timed.
+    fn begin_macro_step(&self, number: u64, time: f64) -> Timing {
+        let mut timing = Timing::of(number);
+        if let Some(trace) = &self.trace {
+            let is_kept = lock(trace).begin_macro_step(number, time);
+            if is_kept && timing == Timing::Long {
+                timing = Timing::Sample;
+            }
+        }
+        self.timing.set(timing);
+        timing
+    }
+
+    fn end_macro_step(&self) {
+        self.timing.set(Timing::All);
+        if let Some(trace) = &self.trace {
+            lock(trace).end_macro_step();
+        }
+    }
+
     /// Adds an event to the trace, if there is one.
     #[inline]
     fn trace(&self, component: Option<u32>, operation: &'static str, stretch: Stretch) {
@@ -306,13 +334,14 @@ impl Shared {
 
     /// Time that measuring a stretch takes, ns.
     fn measured_price(&self) -> f64 {
-        let calls = Calls::new("", 0);
+        let tally = Tally::default();
         let before = WITHIN.get();
         let batch = |_| {
             let begin = self.now();
             for _ in 0..TRIALS {
                 let ((), stretch) = self.measure(|| {});
-                calls.add(calls::Call::Step, stretch);
+                tally.count();
+                tally.add(Stands::Alone, stretch.own);
                 self.trace(None, "trial", stretch);
             }
             self.now().saturating_sub(begin)

@@ -328,3 +328,128 @@ fn a_macro_step_with_too_many_events_is_cut() {
     assert!(profile.events().len() <= 7);
     assert_eq!(profile.report().macro_steps, 10);
 }
+
+/// Macro-steps of a long run.
+const MANY: u64 = 10_000;
+
+/// A run of one unit whose steps take times that `step` gives, ns.
+fn run_of_one(clock: &Clock, profile: &Profile, step: impl Fn(u64) -> u64 + Send + 'static) -> Run {
+    let mut system = System::new(0.1);
+    let (time, mut steps) = (Arc::clone(&clock.0), 0);
+    let act = move |call: crate::unit::Call<'_>| {
+        // Not for the outputs before the first step.
+        if call.step > 0.0 {
+            time.fetch_add(step(steps), Ordering::Relaxed);
+            steps += 1;
+        }
+    };
+    let unit = ClosureUnit::new(&[], &[("y", 0.0)], act);
+    system.add("one", profile.unit("one", unit));
+    let mut run = system.start(&RunOptions::default()).unwrap();
+    run.profile(profile);
+    run
+}
+
+/// Calls and time, s, of the steps of that unit in a long run, by the profile and in truth.
+fn long_run(step: fn(u64) -> u64) -> [(u64, f64); 2] {
+    let clock = Clock::default();
+    let profile = clock.profile(None);
+    let mut run = run_of_one(&clock, &profile, step);
+    for _ in 0..MANY {
+        run.step().unwrap();
+    }
+    let report = profile.report();
+    let steps = find(&report, Some("one"), "step");
+    let truth = 1e-9 * (0..MANY).map(step).sum::<u64>() as f64;
+    assert_eq!(report.macro_steps, MANY);
+    assert!(
+        (report.seconds / truth - 1.0).abs() < 0.05,
+        "{report:#?}, {truth} s"
+    );
+    assert_eq!(find(&report, None, "other").calls, MANY);
+    [(steps.calls, steps.seconds), (MANY, truth)]
+}
+
+#[test]
+fn calls_of_a_long_run_are_counted_and_their_times_estimated() {
+    let courses: [fn(u64) -> u64; 5] = [
+        |_| 300,
+        // Of a period that one macro-step in 16 would miss, or always meet.
+        |step| if step % 16 == 3 { 900 } else { 100 },
+        |step| if step % 32 < 5 { 700 } else { 50 },
+        |step| 100 + step % 7 * 50,
+        // The first macro-steps are slow.
+        |step| if step < 50 { 900 } else { 200 },
+    ];
+    for course in courses {
+        let [found, expected] = long_run(course);
+        assert_eq!(found.0, expected.0);
+        assert!(
+            (found.1 / expected.1 - 1.0).abs() < 0.05,
+            "{found:?} {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn calls_that_take_more_than_a_microsecond_are_all_timed() {
+    // No sample would show the one step.
+    let [found, expected] = long_run(|step| if step == 5003 { 10_000_000 } else { 1500 });
+    assert_eq!(found.0, expected.0);
+    assert!(
+        (found.1 - expected.1).abs() < 1e-9,
+        "{found:?} {expected:?}"
+    );
+}
+
+/// An observer that writes now and then.
+struct RareRecorder(Clock);
+
+impl Observer for RareRecorder {
+    fn activity(&self) -> &'static str {
+        "record"
+    }
+
+    fn step(&mut self, view: &View<'_>) -> Result<ControlFlow<StopRequest>, ObserverError> {
+        if view.steps % 1000 == 7 {
+            self.0.advance(300);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+#[test]
+fn what_observers_do_now_and_then_is_timed() {
+    let clock = Clock::default();
+    let profile = clock.profile(None);
+    let mut run = run_of_one(&clock, &profile, |_| 100);
+    run.observe(RareRecorder(clock.clone())).unwrap();
+    for _ in 0..MANY {
+        run.step().unwrap();
+    }
+    let report = profile.report();
+    let record = find(&report, None, "record");
+    assert_eq!(numbers(record), (MANY, MANY / 1000 * 300));
+}
+
+#[test]
+fn a_long_run_looks_at_the_clock_in_one_macro_step_of_sixteen() {
+    let looks = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&looks);
+    let profile = Profile::by_clock(
+        move || Duration::from_nanos(counted.fetch_add(1, Ordering::Relaxed)),
+        None,
+    );
+    let mut run = run_of_one(&Clock::default(), &profile, |_| 0);
+    let looks_in = |run: &mut Run, macro_steps: u64| {
+        let before = looks.load(Ordering::Relaxed);
+        for _ in 0..macro_steps {
+            run.step().unwrap();
+        }
+        looks.load(Ordering::Relaxed) - before
+    };
+    let of_all = looks_in(&mut run, 64);
+    let of_some = looks_in(&mut run, 64 * 16);
+    assert_eq!(of_some, of_all);
+    assert!(of_all >= 64 * 4, "{of_all}");
+}

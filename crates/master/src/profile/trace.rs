@@ -70,8 +70,10 @@ impl Trace {
         self.interval
     }
 
-    pub(super) const fn begin_macro_step(&mut self, number: u64, time: f64) {
+    /// Whether its events are kept.
+    pub(super) const fn begin_macro_step(&mut self, number: u64, time: f64) -> bool {
         self.macro_step = Some((number, time));
+        number.is_multiple_of(self.interval)
     }
 
     pub(super) const fn end_macro_step(&mut self) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Profile;
 use super::calls::{Call, Calls};
+use super::sampling::Timing;
 use crate::start_error::LoadError;
 use crate::unit::{
     Handle, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
@@ -34,10 +35,8 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
             return self.inner.make(order);
         };
         let calls = profile.calls(order.name());
-        let (made, stretch) = profile.0.measure(|| order.make(&mut self.inner));
-        calls.add(Call::Load, stretch);
-        let component = Some(calls.number());
-        profile.0.trace(component, Call::Load.word(), stretch);
+        let make = || order.make(&mut self.inner);
+        let made = measured(profile, &calls, Call::Load, Timing::All, make);
         Ok(Some(Box::new(ProfiledUnit::new(
             made?.into_unit(),
             profile,
@@ -72,7 +71,7 @@ impl Waits {
         if !self.calls.is_initialized() {
             return wait();
         }
-        measured(&self.profile, &self.calls, Call::Wait, wait)
+        measured(&self.profile, &self.calls, Call::Wait, Timing::All, wait)
     }
 
     /// Adds the time in which the other process computed, by its own clock, ns.
@@ -84,9 +83,20 @@ impl Waits {
 }
 
 #[inline]
-fn measured<T>(profile: &Profile, calls: &Calls, call: Call, act: impl FnOnce() -> T) -> T {
+fn measured<T>(
+    profile: &Profile,
+    calls: &Calls,
+    call: Call,
+    timing: Timing,
+    act: impl FnOnce() -> T,
+) -> T {
+    let tally = calls.tally(call);
+    tally.count();
+    let Some(stands) = tally.stands(timing) else {
+        return act();
+    };
     let (result, stretch) = profile.0.measure(act);
-    calls.add(call, stretch);
+    tally.add(stands, stretch.own);
     profile.0.trace(Some(calls.number()), call.word(), stretch);
     result
 }
@@ -114,8 +124,8 @@ impl ProfiledUnit {
             true => call,
             false => Call::Initialize,
         };
-        let unit = &mut *self.unit;
-        measured(&self.profile, &self.calls, call, || act(unit))
+        let (unit, timing) = (&mut *self.unit, self.profile.0.timing.get());
+        measured(&self.profile, &self.calls, call, timing, || act(unit))
     }
 }
 
@@ -145,8 +155,13 @@ impl UnitWrapper for ProfiledUnit {
 
     // Its begin and its end are one step.
     fn finish_step(&mut self) -> UnitResult<StepOutcome> {
+        let timing = self.profile.0.timing.get();
+        let tally = self.calls.tally(Call::Step);
+        let Some(stands) = tally.stands(timing) else {
+            return self.unit.finish_step();
+        };
         let (result, stretch) = self.profile.0.measure(|| self.unit.finish_step());
-        self.calls.add_time(Call::Step, stretch);
+        tally.add_rest(stands, stretch.own);
         self.profile
             .0
             .trace(Some(self.calls.number()), Call::Step.word(), stretch);

@@ -22,7 +22,7 @@ pub(super) fn notify_observers(run: &mut Run, probe: &mut impl Probe) -> Result<
     let mut outcome = Ok(ControlFlow::Continue(()));
     let step = run.timeline.next_step();
     for Observing { observer, watched } in &mut observers {
-        let seen = probe.act(observer.activity(), |_| {
+        let seen = probe.rare_act(observer.activity(), |_| {
             let updated = watch::update(&mut run.state, watched, &step, true);
             updated.map_err(RunError::Fault)?;
             let view = View {

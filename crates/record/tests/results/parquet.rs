@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gyrator_record::{
     Cell, Column, ColumnType, PartFile, QueuedSink, RecordError, ResultFile, RowSink, Series,
-    Table, Values, create_sink, finish_rows, read_table,
+    Table, Values, create_sink, finish_rows, read_table, rows_path,
 };
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
@@ -131,6 +131,44 @@ fn an_unfinished_file_has_all_rows() {
         bits(&read_table(&path).unwrap(), "left.x"),
         NUMBERS.map(f64::to_bits)
     );
+}
+
+/// A process was killed after the result had got its name, and before the rows were removed.
+#[test]
+fn a_result_that_has_its_name_already_is_not_made_again() {
+    for name in ["out.parquet", "out.arrow"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, rows) = (folder.path().join(name), folder.path().join("rows"));
+        let part = rows_path(&path);
+        let mut sink = create_sink(&path).unwrap();
+        write(&mut *sink);
+        sink.metadata("gyrator.summary", "{}").unwrap();
+        sink.flush().unwrap();
+        std::fs::copy(&part, &rows).unwrap();
+        sink.finish().unwrap();
+        drop(sink);
+        let files = || std::fs::read_dir(folder.path()).unwrap().count();
+        let finish = || {
+            let open = std::fs::OpenOptions::new().read(true).open(&part);
+            finish_rows(&PartFile::adopt(&path, open.unwrap()))
+        };
+        let result = std::fs::read(&path).unwrap();
+        std::fs::copy(&rows, &part).unwrap();
+        std::fs::hard_link(&path, folder.path().join(format!("{name}.new"))).unwrap();
+        assert_eq!(finish().unwrap(), 4, "{name}");
+        assert_eq!(std::fs::read(&path).unwrap(), result, "{name}");
+        assert_eq!(files(), 2, "{name}: the result, and the copy of the rows");
+        // The file of another program is not taken for it.
+        std::fs::copy(&rows, &part).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let mut other = create_sink(&path).unwrap();
+        other.begin(&columns()).unwrap();
+        drop(other);
+        std::fs::copy(&rows, &part).unwrap();
+        let error = finish().unwrap_err();
+        assert!(matches!(error, RecordError::NotNamed { .. }), "{error}");
+        assert!(part.exists());
+    }
 }
 
 #[test]
