@@ -331,12 +331,18 @@ pub(super) fn calls_are_counted(runs: &TrialRuns) -> Result<(), String> {
             sum(Spied::steps) - tried,
             sum(Spied::sets),
             sum(Spied::gets) - 2 - tried,
+            sum(Spied::derivatives),
         );
         let counters = outcome.report.counters;
-        let counted = (counters.unit_steps, counters.set_calls, counters.get_calls);
+        let counted = (
+            counters.unit_steps,
+            counters.set_calls,
+            counters.get_calls,
+            counters.derivative_calls,
+        );
         if seen != counted {
             return Err(format!(
-                "steps, sets and gets are {seen:?}, the report says {counted:?}"
+                "steps, sets, gets and derivatives are {seen:?}, the report says {counted:?}"
             ));
         }
         let is_plain = combination.extrapolation == "hold" && combination.exchange == "stale";
