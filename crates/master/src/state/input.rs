@@ -112,10 +112,7 @@ impl InputCourse {
     /// It has one value over each step: the published one that feeds it.
     pub(crate) fn is_held(&self) -> bool {
         let is_replaced = self.takes_mean || self.is_led;
-        !is_replaced
-            && !self.comes_in_pieces
-            && self.extrapolation.is_none()
-            && !self.is_corrected
+        !is_replaced && !self.comes_in_pieces && self.extrapolation.is_none() && !self.is_corrected
     }
 
     /// The fed value, in the input's unit.
