@@ -1,8 +1,9 @@
 //! The ledger accounts for the inputs that the units really used.
 
-use gyrator::RunOptions;
+use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::report::BondEnergy;
-use gyrator_testkit::{Coupling, ModelUnit, TABLE_1};
+use gyrator::{RunOptions, System};
+use gyrator_testkit::{Coupling, ModelUnit, Spy, TABLE_1};
 
 const H: f64 = 1e-3;
 
@@ -34,6 +35,49 @@ fn derivatives_that_are_not_given_change_nothing() {
                 assert_eq!(energies(&coupling, order), expected);
             }
         }
+    }
+}
+
+/// Steps, and calls of directional derivatives between them, of a force that follows two inputs, and a motion.
+fn derivative_calls(exchange: &str, extrapolation: &str, has_bond: bool) -> (u64, u64) {
+    let mut system = System::new(H);
+    system.stop_time(20.0 * H).method("jacobi");
+    system.exchange(exchange).extrapolation(extrapolation);
+    let (force, of_force) = Spy::on(ModelUnit::<OscillatorForce>::new());
+    let (motion, of_motion) = Spy::on(ModelUnit::<OscillatorMotion>::new());
+    system.add("force", force);
+    system.add("motion", motion);
+    system.connect("motion.x", "force.x2");
+    let (effort, flow) = (("force.f", "motion.f"), ("motion.v", "force.v2"));
+    if has_bond {
+        let _ = system.bond("bond", effort, flow);
+    } else {
+        system.connect(effort.0, effort.1);
+        system.connect(flow.0, flow.1);
+    }
+    let report = system.start(&RunOptions::default()).unwrap().run().unwrap();
+    let calls = of_force.derivatives() + of_motion.derivatives();
+    assert_eq!(report.counters.derivative_calls, calls);
+    (report.steps, calls)
+}
+
+/// Without a bond nothing asks for the errors of stale outputs; those under held inputs need one call for all inputs together.
+#[test]
+fn derivatives_are_read_where_a_bond_or_the_exchange_needs_them() {
+    for (exchange, extrapolation, has_bond, calls) in [
+        ("stale", "hold", false, 0),
+        ("stale", "linear", false, 0),
+        ("stale", "auto", false, 0),
+        ("stale", "hold", true, 1),
+        ("stale", "linear", true, 2),
+        ("compensated", "hold", false, 2),
+        ("compensated", "hold", true, 2),
+        ("compensated", "linear", true, 2),
+        ("fresh", "hold", true, 0),
+    ] {
+        let (steps, found) = derivative_calls(exchange, extrapolation, has_bond);
+        let case = format!("{exchange}, {extrapolation}, bond: {has_bond}");
+        assert_eq!(found, calls * steps, "{case}");
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Counters {
     pub set_calls: u64,
     /// Calls that read real outputs between steps.
     pub get_calls: u64,
+    /// Calls that read directional derivatives between steps.
+    pub derivative_calls: u64,
     /// Times that a macro-step was made again: with a smaller size, or in parts.
     pub repeated_steps: u64,
     /// Passes of iterations within macro-steps.
@@ -30,6 +32,7 @@ stored!(Counters {
     unit_steps,
     set_calls,
     get_calls,
+    derivative_calls,
     repeated_steps,
     iterations,
     unconverged_steps,

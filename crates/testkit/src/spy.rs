@@ -33,6 +33,7 @@ struct Log {
     steps: u64,
     sets: u64,
     gets: u64,
+    derivatives: u64,
     violations: Vec<String>,
     inputs: Vec<GivenInputs>,
     given: Vec<(Handle, i32, f64)>,
@@ -122,6 +123,11 @@ impl Spied {
     /// Calls of `get_reals` between steps.
     pub fn gets(&self) -> u64 {
         self.log().gets
+    }
+
+    /// Calls of `directional_derivative` between steps.
+    pub fn derivatives(&self) -> u64 {
+        self.log().derivatives
     }
 
     /// Calls that came in a state that does not allow them.
@@ -264,6 +270,7 @@ impl<U: Unit> UnitWrapper for Spy<U> {
         values: &mut [f64],
     ) -> UnitResult {
         self.expect_read("directional_derivative");
+        self.log().derivatives += u64::from(self.is_stepping());
         let result = self
             .unit
             .directional_derivative(unknowns, knowns, seed, values);

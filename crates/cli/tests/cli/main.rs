@@ -52,6 +52,7 @@ mod scenarios;
 mod sharing;
 mod single_fmu;
 mod ssp;
+mod strangers;
 mod study;
 #[cfg(target_os = "linux")]
 mod study_leftovers;

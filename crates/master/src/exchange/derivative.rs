@@ -52,6 +52,7 @@ pub(crate) fn derivative(
     let capabilities = state.graph.components[component].description.capabilities;
     let is_denied = state.units.members[component].denied.directional;
     let gain = if capabilities.directional_derivatives && !is_denied {
+        state.counters.derivative_calls += 1;
         match by_unit(state, component, output, input) {
             Err(fault) if denies(state, component, &fault) => {
                 return derivative(state, output, input, step);

@@ -287,6 +287,7 @@ impl LoopUnits<'_> {
         let column_values = &mut self.of.memory.pair[0][..pass.outputs.len()];
         let unit = self.members[pass.component].slot.unit();
         for (column, handle) in pass.input_handles.iter().enumerate() {
+            self.counters.derivative_calls += 1;
             let known = std::slice::from_ref(handle);
             let given =
                 unit.directional_derivative(&pass.output_handles, known, &[1.0], column_values);

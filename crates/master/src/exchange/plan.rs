@@ -67,7 +67,7 @@ pub(crate) struct ExchangePasses {
 
 /// The passes that make outputs with direct feed-through agree with the new inputs, between steps, for
 /// the components that are `treated`, in the order of their dependencies; after them those of the
-/// components that are `audited`, which change nothing.
+/// outputs that are `audited`, which change nothing.
 ///
 /// Descriptions often declare more dependencies than there are. Where they would make a loop, those
 /// count that are not `inert`: whose derivative was not measured to be zero.
@@ -91,7 +91,10 @@ pub(crate) fn exchange_passes(
     }
     for output in 0..inputs.len() {
         let component = graph.outputs[output].component;
-        let inputs = feedthrough(graph, audited, output);
+        let inputs = match audited(output) {
+            true => graph.feedthrough(output, false),
+            false => Vec::new(),
+        };
         if !inputs.is_empty() {
             passes.add((usize::MAX, None, component), output, &inputs);
         }

@@ -7,13 +7,14 @@ use super::plan::ExchangePasses;
 use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Fault, RunError, UnitFault};
+use crate::graph::Graph;
 use crate::state::{Pass, Passes, SystemState};
 use crate::step::Step;
 use crate::unit::Handle;
 
 /// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
-/// Stale components get a pass too where the effect of new inputs can be found out: it changes nothing and
-/// gives the ledger the errors of the stale outputs. Units are at the point of `step`, and get no step beyond `until`, s.
+/// Stale outputs at bonds get a pass too where the effect of new inputs can be found out: it changes nothing and
+/// gives the ledger their errors. Units are at the point of `step`, and get no step beyond `until`, s.
 /// Returns the algebraic loops that are not solved.
 pub(crate) fn prepare_passes(
     state: &mut SystemState,
@@ -31,8 +32,11 @@ pub(crate) fn prepare_passes(
         let is_denied = state.units.members[component].denied.directional;
         description.capabilities.directional_derivatives && !is_denied
     };
-    let audited = |component: usize| {
-        modes[component] == Exchange::STALE
+    let bonded = bonded_outputs(graph);
+    let audited = |output: usize| {
+        let component = graph.outputs[output].component;
+        bonded[output]
+            && modes[component] == Exchange::STALE
             && gains[component].is_some()
             && (is_smooth(component) || may_read_again(component))
     };
@@ -75,6 +79,7 @@ pub(crate) fn prepare_passes(
             by_unit: by_unit(component),
             in_loop: in_loop(index),
             new_inputs: vec![0.0; pass.inputs.len()],
+            changes: vec![0.0; pass.inputs.len()],
             new_outputs: vec![0.0; pass.outputs.len()],
             inputs: pass.inputs,
             outputs: pass.outputs,
@@ -86,6 +91,16 @@ pub(crate) fn prepare_passes(
     mark_unknown_errors(state, &unsolved);
     prepare_loops(state, loops, step, until)?;
     Ok(messages)
+}
+
+/// Whether each output is at a bond: nothing else asks for the errors of stale outputs.
+fn bonded_outputs(graph: &Graph) -> Vec<bool> {
+    let mut bonded = vec![false; graph.outputs.len()];
+    for axis in graph.bonds.iter().flat_map(|bond| &bond.axes) {
+        bonded[axis.effort_output] = true;
+        bonded[axis.flow_output] = true;
+    }
+    bonded
 }
 
 /// An algebraic loop that is not solved between steps, as indices of the graph.

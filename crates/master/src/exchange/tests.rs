@@ -707,7 +707,8 @@ fn outputs_of_a_component_and_a_level_share_a_pass() {
     let component = |name: &str| graph.component_names().position(|known| known == name);
     let (a, b) = (component("a").unwrap(), component("b").unwrap());
     let passes = |treated: &dyn Fn(usize) -> bool, audited: &dyn Fn(usize) -> bool| {
-        let found = super::exchange_passes(&graph, treated, audited, &|_, _| false);
+        let audited = |output: usize| audited(graph.outputs[output].component);
+        let found = super::exchange_passes(&graph, treated, &audited, &|_, _| false);
         assert!(found.loops.is_empty() && found.unsolved.is_empty());
         let pass =
             |pass: super::InitialPass| (pass.component, pass.inputs.len(), pass.outputs.len());

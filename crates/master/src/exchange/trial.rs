@@ -1,8 +1,10 @@
 //! The work that exchange modes share: D·(u − ũ), and outputs read under the new inputs.
 
+use crate::counters::Counters;
 use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::state::{Pass, Signals, SystemState};
+use crate::unit::{Unit, UnitResult};
 
 /// Computes D·(u − ũ), and gives `add` each output with its share.
 pub(super) fn estimate(
@@ -10,39 +12,85 @@ pub(super) fn estimate(
     index: usize,
     add: fn(&mut Signals, usize, f64),
 ) -> Result<(), Box<UnitFault>> {
-    let pass = &mut state.exchange.passes[index];
-    let signals = &mut state.signals;
-    let columns = pass.inputs.len();
-    for (column, (&input, &new)) in pass.inputs.iter().zip(&pass.new_inputs).enumerate() {
-        let change = new - state.courses.values[input];
-        if pass.by_unit {
-            let member = &mut state.units.members[pass.component];
-            let given = member.slot.unit().directional_derivative(
-                &pass.output_handles,
-                &pass.input_handles[column..=column],
-                &[1.0],
-                &mut pass.new_outputs,
-            );
-            match given {
-                Ok(()) => {
-                    for (row, &gain) in pass.new_outputs.iter().enumerate() {
-                        pass.gains[row * columns + column] = gain;
-                    }
-                }
-                // The last ones that are known stay.
-                Err(fault)
-                    if member
-                        .denied
-                        .takes(|denied| &mut denied.directional, &fault) =>
-                {
-                    pass.by_unit = false;
-                }
-                Err(fault) => return Err(fault),
+    let SystemState {
+        exchange,
+        signals,
+        courses,
+        units,
+        counters,
+        ..
+    } = state;
+    let pass = &mut exchange.passes[index];
+    let pairs = pass.inputs.iter().zip(&pass.new_inputs);
+    for (change, (&input, new)) in pass.changes.iter_mut().zip(pairs) {
+        *change = new - courses.values[input];
+    }
+    if pass.by_unit {
+        let member = &mut units.members[pass.component];
+        let unit = member.slot.unit();
+        // Compensation keeps its own D, and the ledger needs it where inputs move within steps, or begin them with other
+        // values than the new ones.
+        let are_held = || {
+            pass.inputs
+                .iter()
+                .all(|input| courses.inputs[*input].is_held())
+        };
+        let is_one_call = pass.mode == Exchange::STALE && pass.inputs.len() > 1 && are_held();
+        let read = match is_one_call {
+            true => read_response(unit, pass, counters).map(|()| true),
+            false => read_columns(unit, pass, counters).map(|()| false),
+        };
+        match read {
+            Ok(true) => {
+                let responses = pass.outputs.iter().zip(&pass.new_outputs);
+                responses.for_each(|(&output, &response)| add(signals, output, response));
+                return Ok(());
             }
+            Ok(false) => {}
+            // The last ones that are known stay.
+            Err(fault)
+                if member
+                    .denied
+                    .takes(|denied| &mut denied.directional, &fault) =>
+            {
+                pass.by_unit = false;
+            }
+            Err(fault) => return Err(fault),
         }
+    }
+    let columns = pass.inputs.len();
+    for (column, change) in pass.changes.iter().enumerate() {
         for (row, &output) in pass.outputs.iter().enumerate() {
-            let difference = pass.gains[row * columns + column] * change;
-            add(signals, output, difference);
+            add(signals, output, pass.gains[row * columns + column] * change);
+        }
+    }
+    Ok(())
+}
+
+/// Reads D·(u − ũ) in one call.
+fn read_response(unit: &mut dyn Unit, pass: &mut Pass, counters: &mut Counters) -> UnitResult {
+    counters.derivative_calls += 1;
+    unit.directional_derivative(
+        &pass.output_handles,
+        &pass.input_handles,
+        &pass.changes,
+        &mut pass.new_outputs,
+    )
+}
+
+/// Reads D, a call for each input.
+fn read_columns(unit: &mut dyn Unit, pass: &mut Pass, counters: &mut Counters) -> UnitResult {
+    let columns = pass.inputs.len();
+    for column in 0..columns {
+        counters.derivative_calls += 1;
+        unit.directional_derivative(
+            &pass.output_handles,
+            &pass.input_handles[column..=column],
+            &[1.0],
+            &mut pass.new_outputs,
+        )?;
+        for (row, &gain) in pass.new_outputs.iter().enumerate() {
+            pass.gains[row * columns + column] = gain;
         }
     }
     Ok(())

@@ -106,11 +106,14 @@ impl InputCourse {
 
     /// The input is the output that feeds it, and nothing else.
     pub(crate) fn is_plain_copy(&self) -> bool {
+        self.factor == 1.0 && self.offset == 0.0 && self.is_held()
+    }
+
+    /// It has one value over each step: the published one that feeds it.
+    pub(crate) fn is_held(&self) -> bool {
         let is_replaced = self.takes_mean || self.is_led;
         !is_replaced
             && !self.comes_in_pieces
-            && self.factor == 1.0
-            && self.offset == 0.0
             && self.extrapolation.is_none()
             && !self.is_corrected
     }

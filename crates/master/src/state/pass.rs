@@ -24,6 +24,8 @@ pub(crate) struct Pass {
     /// The algebraic loop that it is a part of; its first pass stands for it in the plan.
     pub(crate) in_loop: Option<usize>,
     pub(crate) new_inputs: Vec<f64>,
+    /// The new inputs less those of the last step.
+    pub(crate) changes: Vec<f64>,
     pub(crate) new_outputs: Vec<f64>,
 }
 
@@ -43,6 +45,7 @@ pub(crate) enum StepResponse {
 stored!(Pass {
     gains,
     new_inputs,
+    changes,
     new_outputs;
     component,
     mode,

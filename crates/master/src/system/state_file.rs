@@ -16,7 +16,7 @@ use crate::run::{self, Run};
 use crate::state_stream::{StateStream, Stored};
 
 /// Beginning of every file: its kind, and its version.
-const MAGIC: &[u8] = b"gyrator state 1\n";
+const MAGIC: &[u8] = b"gyrator state 2\n";
 /// Bytes of the hash at the end.
 const HASH: usize = 32;
 /// Most components, files and start values. A choice: more than any system has.
@@ -396,7 +396,7 @@ mod tests {
             changed[place] ^= 1;
             assert!(StateFile::from_bytes(&changed).is_err(), "{place}");
         }
-        let later = [b"gyrator state 2\n", &bytes[MAGIC.len()..]].concat();
+        let later = [b"gyrator state 3\n", &bytes[MAGIC.len()..]].concat();
         let error = StateFile::from_bytes(&later).unwrap_err();
         assert!(error.message.contains("another version"), "{error}");
     }

@@ -1,7 +1,10 @@
+use std::path::PathBuf;
+
 use gyrator::{System, Unit};
 use gyrator_system::{Choice, Spanned};
 
 use crate::combination::Combination;
+use crate::fmu_fixture::fmu;
 
 /// An output and the input that it feeds.
 pub(super) type Wire = (&'static str, &'static str);
@@ -9,6 +12,7 @@ pub(super) type Wire = (&'static str, &'static str);
 /// A system before it is put together, so that it can be put together in several ways.
 pub(super) struct Draft {
     macro_step: f64,
+    steps: u32,
     components: Vec<Component>,
     wires: Vec<Wire>,
     /// Names, and efforts and flows, axis by axis.
@@ -19,6 +23,12 @@ struct Component {
     name: &'static str,
     step: f64,
     add: Box<dyn FnOnce(&mut System)>,
+}
+
+/// What a component is made of.
+enum Part {
+    Unit(Box<dyn Unit>),
+    Fmu(PathBuf),
 }
 
 /// How a [`Draft`] is put together.
@@ -36,10 +46,17 @@ impl Draft {
     pub(super) fn new(macro_step: f64) -> Self {
         Self {
             macro_step,
+            steps: STEPS,
             components: Vec::new(),
             wires: Vec::new(),
             bonds: Vec::new(),
         }
+    }
+
+    /// Makes so many macro-steps in place of [`STEPS`].
+    pub(super) fn steps(mut self, steps: u32) -> Self {
+        self.steps = steps;
+        self
     }
 
     /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
@@ -51,6 +68,21 @@ impl Draft {
         unit: impl Unit + 'static,
         combination: &Combination,
     ) {
+        self.part(name, ratio, Part::Unit(Box::new(unit)), combination);
+    }
+
+    /// As [`unit`](Self::unit), with an FMU of the kit.
+    pub(super) fn fmu(
+        &mut self,
+        name: &'static str,
+        ratio: f64,
+        model: &'static str,
+        combination: &Combination,
+    ) {
+        self.part(name, ratio, Part::Fmu(fmu(model)), combination);
+    }
+
+    fn part(&mut self, name: &'static str, ratio: f64, part: Part, combination: &Combination) {
         let Combination {
             extrapolation,
             exchange,
@@ -65,7 +97,11 @@ impl Draft {
         };
         let step = ratio * self.macro_step;
         let add = move |system: &mut System| {
-            let settings = system.add(name, unit).step_size(step);
+            let settings = match part {
+                Part::Unit(unit) => system.add(name, unit),
+                Part::Fmu(path) => system.add_fmu(name, path).expect("an FMU of the kit"),
+            };
+            let settings = settings.step_size(step);
             settings.extrapolation(extrapolation).exchange(exchange);
         };
         self.components.push(Component {
@@ -85,7 +121,7 @@ impl Draft {
     }
 
     pub(super) fn stop_time(&self) -> f64 {
-        f64::from(STEPS) * self.macro_step
+        f64::from(self.steps) * self.macro_step
     }
 
     /// Names and communication steps, s, of the units that are slower than the macro-step.

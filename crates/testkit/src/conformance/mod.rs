@@ -145,6 +145,10 @@ const RULES: &[Rule<Combination>] = &[
         signals::polynomials_pass,
     ),
     (
+        "FMUs give the results of their models",
+        runs::fmus_are_as_their_models,
+    ),
+    (
         "a line passes within the step, where units take turns",
         signals::lines_pass_within_the_step,
     ),

@@ -1,7 +1,7 @@
 use gyrator::{Report, RunOptions, StopReason, System};
 
 use super::draft::{Assembly, Draft};
-use super::systems::{SYSTEMS, TestSystem, spied_oscillator, star};
+use super::systems::{MadeOf, SYSTEMS, TWINS, TestSystem, spied_oscillator, star};
 use crate::combination::Combination;
 use crate::spy::Spied;
 use crate::trace::Trace;
@@ -186,6 +186,48 @@ pub(super) fn threads_change_nothing(runs: &TrialRuns) -> Result<(), String> {
     })
 }
 
+/// FMUs give the results of their models in this process, also in another order and on several threads; and where nothing
+/// looks at the points in between, so that macro-steps may be made in a row.
+pub(super) fn fmus_are_as_their_models(combination: &Combination) -> Result<(), String> {
+    let plain = Assembly::default();
+    let reversed = Assembly {
+        reversed: true,
+        ..plain
+    };
+    for (name, draft) in TWINS {
+        let of = |made_of, assembly, threads| {
+            let run = run(draft(combination, made_of), assembly, threads, combination);
+            run.map_err(|message| format!("{name}, {made_of:?}: {message}"))
+        };
+        let expected = of(MadeOf::Models, plain, 0)?;
+        let same_report = |found: &Report, what: &str| match expected.report == *found {
+            true => Ok(()),
+            false => Err(format!(
+                "{what} gives another report:\n{:?}\n{found:?}",
+                expected.report
+            )),
+        };
+        let variants = [(plain, 0), (plain, 2), (reversed, 0)];
+        // The order and threads matter most where there are many.
+        let variants = match expected.report.components.len() {
+            2 => &variants[..1],
+            _ => &variants,
+        };
+        for &(assembly, threads) in variants {
+            let found = of(MadeOf::Fmus, assembly, threads)?;
+            let what = format!("{name}, FMUs, {assembly:?}, {threads} threads:");
+            same(&expected, &found, &what)?;
+            same_report(&found.report, &what)?;
+        }
+        let system = draft(combination, MadeOf::Fmus).assemble(plain, combination);
+        let run = system.start(&RunOptions::default());
+        let run = run.map_err(|error| error.to_string())?.run();
+        let report = run.map_err(|error| error.to_string())?;
+        same_report(&report, &format!("{name}, FMUs by themselves"))?;
+    }
+    Ok(())
+}
+
 pub(super) fn ledger_changes_nothing(runs: &TrialRuns) -> Result<(), String> {
     // A step control that looks at the bonds sees nothing without them.
     let combination = &runs.combination;
@@ -289,12 +331,18 @@ pub(super) fn calls_are_counted(runs: &TrialRuns) -> Result<(), String> {
             sum(Spied::steps) - tried,
             sum(Spied::sets),
             sum(Spied::gets) - 2 - tried,
+            sum(Spied::derivatives),
         );
         let counters = outcome.report.counters;
-        let counted = (counters.unit_steps, counters.set_calls, counters.get_calls);
+        let counted = (
+            counters.unit_steps,
+            counters.set_calls,
+            counters.get_calls,
+            counters.derivative_calls,
+        );
         if seen != counted {
             return Err(format!(
-                "steps, sets and gets are {seen:?}, the report says {counted:?}"
+                "steps, sets, gets and derivatives are {seen:?}, the report says {counted:?}"
             ));
         }
         let is_plain = combination.extrapolation == "hold" && combination.exchange == "stale";

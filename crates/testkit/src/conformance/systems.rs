@@ -1,7 +1,7 @@
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::LinearUnit;
 
-use super::draft::Draft;
+use super::draft::{Draft, Wire};
 use crate::combination::Combination;
 use crate::model_unit::ModelUnit;
 use crate::spy::{Spied, Spy};
@@ -50,6 +50,88 @@ pub(super) const SYSTEMS: &[TestSystem] = &[
         draft: chain,
     },
 ];
+
+/// Systems of FMUs of the kit, and of the same models in this process.
+pub(super) const TWINS: &[(&str, fn(&Combination, MadeOf) -> Draft)] = &[
+    ("single rate", |combination, made_of| {
+        pairs(&[(1.0, 1.0)], combination, made_of)
+    }),
+    (
+        "fast force side, slow motion side",
+        |combination, made_of| pairs(&[(0.25, 3.0)], combination, made_of),
+    ),
+    ("three pairs, of two rates", |combination, made_of| {
+        pairs(&[(1.0, 1.0), (1.0, 1.0), (4.0, 0.5)], combination, made_of)
+    }),
+];
+
+/// What the components of a system are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MadeOf {
+    Fmus,
+    Models,
+}
+
+/// Double oscillators beside each other, each side with a communication step of so many macro-steps, the second with connections
+/// in the place of its bond.
+fn pairs(steps: &[(f64, f64)], combination: &Combination, made_of: MadeOf) -> Draft {
+    const NAMES: [[&str; 2]; 3] = [
+        ["force", "motion"],
+        ["force 2", "motion 2"],
+        ["force 3", "motion 3"],
+    ];
+    const PORTS: [[Wire; 3]; 3] = [
+        [
+            ("motion.x", "force.x2"),
+            ("force.f", "motion.f"),
+            ("motion.v", "force.v2"),
+        ],
+        [
+            ("motion 2.x", "force 2.x2"),
+            ("force 2.f", "motion 2.f"),
+            ("motion 2.v", "force 2.v2"),
+        ],
+        [
+            ("motion 3.x", "force 3.x2"),
+            ("force 3.f", "motion 3.f"),
+            ("motion 3.v", "force 3.v2"),
+        ],
+    ];
+    // More macro-steps than are made in a row.
+    let mut draft = Draft::new(1e-3).steps(96);
+    for (index, (force, motion)) in steps.iter().enumerate() {
+        let [of_force, of_motion] = NAMES[index];
+        match made_of {
+            MadeOf::Fmus => {
+                draft.fmu(of_force, *force, "OscillatorForce", combination);
+                draft.fmu(of_motion, *motion, "OscillatorMotion", combination);
+            }
+            MadeOf::Models => {
+                draft.unit(
+                    of_force,
+                    *force,
+                    ModelUnit::<OscillatorForce>::new(),
+                    combination,
+                );
+                draft.unit(
+                    of_motion,
+                    *motion,
+                    ModelUnit::<OscillatorMotion>::new(),
+                    combination,
+                );
+            }
+        }
+        let [position, effort, flow] = PORTS[index];
+        draft.connect(position.0, position.1);
+        if index == 1 {
+            draft.connect(effort.0, effort.1);
+            draft.connect(flow.0, flow.1);
+        } else {
+            draft.bond(&[(effort, flow)]);
+        }
+    }
+    draft
+}
 
 /// The double oscillator, each side with a communication step of so many macro-steps.
 fn oscillator(force: f64, motion: f64, derivatives: u32, combination: &Combination) -> Draft {
