@@ -6,6 +6,8 @@
 //! their course, and the rest has the curvature of the last two changes where the inputs follow curves; under inputs
 //! that are held it moves in a line. Powers are integrated by Simpson's rule, which is exact for the
 //! product of two parabolas up to the fourth power of the step.
+//!
+//! The ledger calls it for each bond, at the end of each of its steps; it calls no unit.
 
 use crate::graph::{Axis, Bond};
 use crate::state::{SystemState, input_at_start, input_within};
