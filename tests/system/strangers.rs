@@ -106,7 +106,7 @@ struct Case {
 }
 
 enum Source {
-    File(SystemFile),
+    File(Box<SystemFile>),
     Code(Box<dyn Fn() -> System + Sync + Send>),
 }
 
@@ -130,7 +130,7 @@ impl Case {
         experiment.stop_time = Some(Spanned::unplaced(stop));
         Self {
             name: name.into(),
-            source: Source::File(file),
+            source: Source::File(Box::new(file)),
         }
     }
 
@@ -138,7 +138,7 @@ impl Case {
     fn system(&self, stranger: Option<Stranger>) -> Result<System, StartError> {
         let mut system = match &self.source {
             Source::File(file) => {
-                let mut file = file.clone();
+                let mut file = (**file).clone();
                 match stranger {
                     Some(Block) => add_block(&mut file, NAMES[0]),
                     Some(BlockAtEnd) => add_block(&mut file, NAMES[1]),
@@ -156,13 +156,23 @@ impl Case {
         let step = system.description().experiment.step_size.as_ref();
         let step = step.unwrap().value;
         match stranger {
-            Some(Unit) => drop(system.add(NAMES[0], constant())),
-            Some(SlowUnit) => drop(system.add(NAMES[0], constant()).step_size(SLOW * step)),
+            Some(Unit) => {
+                let _ = system.add(NAMES[0], constant());
+            }
+            Some(SlowUnit) => {
+                let _ = system.add(NAMES[0], constant()).step_size(SLOW * step);
+            }
             Some(Fmu) => add_oscillator(&mut system, NAMES[0], step)?,
-            Some(FmuAtEnd) => drop(system.add_fmu(NAMES[1], fmu("OscillatorForce"))?),
-            Some(FmuAtRest) => drop(system.add_fmu(NAMES[0], fmu("Ishigami"))?.start("x1", 1.0)),
+            Some(FmuAtEnd) => {
+                let _ = system.add_fmu(NAMES[1], fmu("OscillatorForce"))?;
+            }
+            Some(FmuAtRest) => {
+                let _ = system.add_fmu(NAMES[0], fmu("Ishigami"))?.start("x1", 1.0);
+            }
             Some(SlowFmu) => add_oscillator(&mut system, NAMES[1], SLOW * step)?,
-            Some(EmptyScenario) => drop(system.scenario(Scenario::new())),
+            Some(EmptyScenario) => {
+                let _ = system.scenario(Scenario::new());
+            }
             Some(LateScenario) => {
                 let mut scenario = Scenario::new();
                 let action = Choice::new("override").with("value", Value::Real(1.0));
@@ -177,7 +187,7 @@ impl Case {
     /// An input that is connected.
     fn input(&self) -> String {
         let file = match &self.source {
-            Source::File(file) => file.clone(),
+            Source::File(file) => (**file).clone(),
             Source::Code(make) => make().description().clone(),
         };
         let port = &file.all_connections().next().unwrap().to.value;

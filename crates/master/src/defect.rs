@@ -4,7 +4,8 @@
 //! They are known in every run, without bonds and without saved states, and show how much an input misses
 //! that is extrapolated, delayed or corrected. Sources: Glumac & Kovačić (2023), who call it the
 //! connection defect; Kyllingstad et al. (2025), who control the step by it. Limits: an output that is
-//! stale is compared as it was published, and an error that source and receiver share is not seen.
+//! stale is compared as it was published, and an error that source and receiver share is not seen. The run adds each step; nothing in
+//! it changes a signal.
 
 use crate::extremes::{greater, less};
 use crate::inner_steps::InnerSteps;

@@ -1,4 +1,4 @@
-//! Pieces of a group of units that threads take, longest first.
+//! Pieces of some units that threads take, longest first. Made where a step is first shared out; it steps nothing.
 
 use std::ops::Range;
 

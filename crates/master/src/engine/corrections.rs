@@ -1,5 +1,5 @@
 //! Corrections of the bonds: proposed at a communication point, limited together, added to the
-//! courses of the inputs.
+//! courses of the inputs. The operation `correct`; it gives units nothing.
 
 use crate::audit::stale_feedthrough;
 use crate::curve::Curve;

@@ -1,5 +1,5 @@
 //! Learned feed-forward while a system runs: known in advance, so it needs no hindsight and
-//! allocates nothing per step.
+//! allocates nothing per step. The operation `feed-forward`; it looks at no unit.
 
 use crate::state::{Courses, FeedForwardSignal, Signals, SystemState};
 use crate::step::Step;

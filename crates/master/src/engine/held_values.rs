@@ -1,5 +1,6 @@
 //! Values for components that are within a communication step, held until they may be set: nothing
-//! is read from a unit after values were set without a step between (FMI 2.0 §4.2.4, C-28).
+//! is read from a unit after values were set without a step between (FMI 2.0 §4.2.4, C-28). The run gives
+//! them before a macro-step, the operation `give held` within one; they step nothing.
 
 use super::scenario::{keep_transformations, note_wires, value_of_wire};
 use crate::fault::Fault;

@@ -1,5 +1,6 @@
 //! Actions of a scenario while a system runs. Connected inputs are acted on as part of their conversion,
-//! so that pasts, exchange, ledger and results have the value that is applied; free variables are set.
+//! so that pasts, exchange, ledger and results have the value that is applied; free variables are set. The operation
+//! `scenario`; it steps nothing.
 
 use crate::curve::Curve;
 use crate::fault::{Cause, Fault, UnitFault};

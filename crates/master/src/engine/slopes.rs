@@ -1,4 +1,4 @@
-//! Derivatives of outputs that their units declare.
+//! Derivatives of outputs that their units declare. The operation `read slopes`; it predicts nothing.
 
 use crate::fault::Fault;
 use crate::state::{SlopeReader, SlopeSource, SystemState};

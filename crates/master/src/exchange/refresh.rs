@@ -1,4 +1,4 @@
-//! The passes of the exchange between steps.
+//! The passes of the exchange between steps. An operation of the plan for each; they step nothing but for trials, which are taken back.
 
 use super::algebraic_loop::{prepare_loops, solve_loop};
 use super::choice::declares_safe;

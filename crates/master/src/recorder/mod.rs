@@ -1,4 +1,4 @@
-//! A recorder: an observer that hands the rows of a run to a sink.
+//! A recorder: an observer that hands the rows of a run to a sink. The run shows it each communication point; it changes nothing of the run.
 
 mod columns;
 mod names;

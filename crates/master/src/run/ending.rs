@@ -1,4 +1,4 @@
-//! Reasons for which a run ends between two macro-steps.
+//! Reasons for which a run ends between two macro-steps. The run asks at each communication point; no step is taken back here.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -13,13 +13,14 @@ mod repetition;
 mod reporting;
 mod serialized;
 mod snapshot;
+mod starting;
 mod step_trial;
 mod stop_time;
 mod timeline;
 mod watching;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use crate::alarm::Alarms;
 use crate::audit::Audit;
@@ -30,16 +31,15 @@ use crate::fault::{Cause, Fault, RunError};
 use crate::graph::Graph;
 use crate::ledger::Ledger;
 use crate::observer::{Observer, View};
-use crate::plan::StepPlan;
 use crate::profile::{Acts, Probe, Profile, Unprofiled};
 use crate::report::{Report, StopReason};
 use crate::state::{Member, SystemState};
 use crate::step::Step;
-use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
-use crate::unit::{Period, ProcessChange};
+use crate::step_control::StepControl;
+use crate::unit::ProcessChange;
 use crate::unused_inputs::UnusedInputs;
 use crate::watch;
-use checkpoint::{Checkpoint, Energies, try_states};
+use checkpoint::{Checkpoint, Energies};
 use ending::{end, end_if_due, fail};
 pub use handle::{Input, Output, Readable, VariableValue, Writable};
 pub use handover::Handover;
@@ -48,26 +48,8 @@ pub use planning::plan;
 use serialized::LastState;
 pub use serialized::{check_serializable, deserialize, keep_last_state, last_state, serialize};
 pub use snapshot::Snapshot;
-use stop_time::end_as_stepped;
+pub(crate) use starting::{Parts, start};
 use timeline::Timeline;
-
-/// The parts that a [`System`](crate::System) starts a run with.
-pub(crate) struct Parts {
-    pub(crate) state: SystemState,
-    pub(crate) method: &'static str,
-    /// The draft that the method has written.
-    pub(crate) plan: StepPlan,
-    pub(crate) control: (&'static str, Box<dyn StepControl>),
-    pub(crate) control_facts: StepControlFacts,
-    pub(crate) period: Period,
-    pub(crate) interrupt: Option<Arc<AtomicBool>>,
-    pub(crate) waits_at_stop_time: bool,
-    /// Units get no stop time.
-    pub(crate) open_end: bool,
-    pub(crate) notes: Vec<String>,
-    /// Notes on what units share with each other, as they are in one process.
-    pub(crate) ties: Vec<String>,
-}
 
 /// A system that runs: initialised, at a communication point, ready for its next macro-step.
 ///
@@ -123,9 +105,6 @@ pub(crate) fn process_changes(
     });
     changes.filter(|(_, changes)| !changes.is_empty()).collect()
 }
-
-/// Number of runs that this process has started, by which handles know theirs.
-static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// What to do about a run that diverges by its coupling, as a second run has shown: takes whether that does not diverge, at half
 /// of every communication step; `None` if it is not known.
@@ -183,89 +162,6 @@ fn track_point(run: &Run) {
     if let Some(tracker) = &run.tracker {
         tracker(run.timeline.time(), run.timeline.steps());
     }
-}
-
-/// Initialises the units and brings the system to its start time.
-///
-/// # Errors
-/// A fault of a unit, start values that do not converge.
-pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
-    let Parts {
-        mut state,
-        method,
-        plan,
-        mut control,
-        control_facts,
-        period,
-        mut notes,
-        ties,
-        interrupt,
-        waits_at_stop_time,
-        open_end,
-    } = parts;
-    // A unit may refuse to step beyond the stop time that it was given (FMI 2.0.4, 4.2.1).
-    let experiment = Period {
-        stop: period
-            .stop
-            // One that is the start time has no step before it, and units may refuse it.
-            .filter(|stop| *stop > period.start && !control_facts.may_overshoot && !open_end)
-            .map(|stop| end_as_stepped(&state.graph, stop, control_facts)),
-        ..period
-    };
-    let messages = engine::initialize(&mut state, &experiment)?;
-    notes.extend(ties.iter().cloned().chain(messages.notes));
-    let start = Step {
-        time: period.start,
-        ..Step::default()
-    };
-    engine::begin_scenario(&mut state, &start).map_err(RunError::Fault)?;
-    let plan = planning::Planned::new(method, plan, &mut state)?;
-    let bonds = state.graph.bonds.iter();
-    let energy_limits = Vec::from_iter(bonds.map(|bond| bond.energy_limits));
-    let first = control.1.first(&ControlledSystem {
-        macro_step: state.graph.macro_step,
-        has_bonds: !state.graph.bonds.is_empty(),
-        energy_limits: &energy_limits,
-        outputs: &ControlledOutput::all(&state.graph),
-        values: &state.signals.reals,
-    });
-    let timeline = Timeline::new(&state.graph, control_facts, &period, first);
-    let bonds = state.graph.bonds.iter();
-    let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
-    let mut run = Run {
-        ledger: Ledger::new(&state, control_facts.is_fixed),
-        audit: Audit::new(&state),
-        defects: Defects::new(&state, control_facts.is_fixed),
-        alarms,
-        checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
-        timeline,
-        most_parts: control_facts.parts,
-        untried: Untried::all(&state),
-        state,
-        method,
-        plan,
-        control,
-        observers: Vec::new(),
-        tracker: None,
-        acts: None,
-        interrupt,
-        waits_at_stop_time,
-        stop_reason: StopReason::Running,
-        notes,
-        ties,
-        warnings: messages.warnings,
-        open_senses: OpenSenses::new(messages.open_senses),
-        faulty: None,
-        goes_back: false,
-        written: false,
-        last_state: LastState::default(),
-        number: RUNS.fetch_add(1, Ordering::Relaxed),
-    };
-    end_if_due(&mut run)?;
-    if !run.has_ended() {
-        try_states(&mut run)?;
-    }
-    Ok(run)
 }
 
 impl Run {

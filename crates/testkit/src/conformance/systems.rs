@@ -51,8 +51,11 @@ pub(super) const SYSTEMS: &[TestSystem] = &[
     },
 ];
 
+/// Makes a system with the words of a combination.
+type Twin = fn(&Combination, MadeOf) -> Draft;
+
 /// Systems of FMUs of the kit, and of the same models in this process.
-pub(super) const TWINS: &[(&str, fn(&Combination, MadeOf) -> Draft)] = &[
+pub(super) const TWINS: &[(&str, Twin)] = &[
     ("single rate", |combination, made_of| {
         pairs(&[(1.0, 1.0)], combination, made_of)
     }),
