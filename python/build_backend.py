@@ -28,8 +28,8 @@ HERE = Path(__file__).resolve().parent
 FEATURES = "gyrator-cli/benchmark,gyrator-cli/fit,gyrator-cli/packed-fmu,gyrator-cli/parquet"
 # With `workspace-hack`, which the extension module depends on, both are made of the packages that `cargo build --release` compiles.
 PACKAGES = ["--package", "gyrator-cli", "--package", "workspace-hack"]
-# The link is optimised as this package is: a step takes a quarter more instructions than in the program of a release build, which is larger.
-LEVEL = ["--config", "profile.release.package.gyrator-cli.opt-level=2", "--config", 'profile.release.package.gyrator-cli.strip="symbols"']
+# The link is optimised as this package is: the program of a release build is faster, and larger.
+LEVEL = ["--config", 'profile.release.package.gyrator-cli.opt-level="s"', "--config", 'profile.release.package.gyrator-cli.strip="symbols"']
 
 # A quarter smaller than what a wheel can do.
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]

@@ -150,13 +150,9 @@ fn beside_held(costs: &[(Row, f64)]) -> Vec<String> {
     let held = |row: Row| costs.iter().find(|(other, _)| row.held() == Some(*other));
     let line = |&(row, auto): &(Row, f64)| {
         let (_, held) = held(row)?;
-        let bar = row
-            .greatest_cost()
-            .map(|most| format!("; the bar is {most}"));
         Some(format!(
-            "{row}: {:.3} times the time with held inputs{}",
-            auto / held,
-            bar.unwrap_or_default()
+            "{row}: {:.3} times the time with held inputs",
+            auto / held
         ))
     };
     costs.iter().filter_map(line).collect()

@@ -164,16 +164,6 @@ impl Row {
         Some(Self { mode, ..self })
     }
 
-    /// The greatest cost of a row with `auto`, over that of the same system with held inputs: a bar of this project, for systems
-    /// without bonds.
-    pub(super) fn greatest_cost(self) -> Option<f64> {
-        match (self.mode.coupling(), self.library) {
-            (Coupling::Auto, Library::Busy) => Some(1.03),
-            (Coupling::Auto, _) => Some(2.0),
-            _ => None,
-        }
-    }
-
     /// Whether each word of `pattern` is one of its cells.
     pub(super) fn fits(self, pattern: &str) -> bool {
         let own = self.words();
@@ -339,16 +329,16 @@ mod tests {
     fn rows_with_auto_stand_beside_the_same_systems_with_held_inputs() {
         let table = table();
         let with_auto = table.iter().filter_map(|row| Some((row, row.held()?)));
-        let with_auto: Vec<(String, Option<f64>)> = with_auto
+        let with_auto: Vec<String> = with_auto
             .inspect(|(row, held)| assert!(table.contains(held), "{row}"))
-            .map(|(row, _)| (row.to_string(), row.greatest_cost()))
+            .map(|(row, _)| row.to_string())
             .collect();
         let expected = [
-            ("10 auto annotated off", Some(2.0)),
-            ("10 auto-bonds annotated off", None),
-            ("10 auto busy off", Some(1.03)),
+            "10 auto annotated off",
+            "10 auto-bonds annotated off",
+            "10 auto busy off",
         ];
-        assert_eq!(with_auto, expected.map(|(row, bar)| (row.to_owned(), bar)));
+        assert_eq!(with_auto, expected);
     }
 
     #[test]
