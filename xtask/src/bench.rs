@@ -195,7 +195,7 @@ mod tests {
         .to_vec();
         assert_eq!(
             beside_held(&costs),
-            ["10 auto annotated off: 1.800 times the time with held inputs; the bar is 2"]
+            ["10 auto annotated off: 1.800 times the time with held inputs"]
         );
     }
 

@@ -11,6 +11,8 @@ use super::{Dist, at, empty_folder, run_to_end, write};
 /// Packs the tree below `/usr`.
 pub(super) fn pack(dist: &Dist, tree: &Path, floor: &str) -> Result<PathBuf, String> {
     let root = dist.work.join("deb");
+    // What an earlier package has left would be in this one, too.
+    empty_folder(&root)?;
     empty_folder(&root.join("DEBIAN"))?;
     let mut copy = Command::new("cp");
     run_to_end(
