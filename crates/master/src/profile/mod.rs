@@ -291,8 +291,13 @@ impl Shared {
     fn end(&self, begun: Begun) -> Stretch {
         let Begun { before, begin } = begun;
         let end = self.now().max(begin);
-        let own = (end - begin).saturating_sub(WITHIN.get());
-        WITHIN.set(before + (end - begin));
+        // What stands for others is without the looks at the clock, which the others do not have: one within it, one around it.
+        let look = match self.timing.get() {
+            Timing::Sample => (0.5 * self.price) as u64,
+            Timing::All | Timing::Long => 0,
+        };
+        let own = (end - begin).saturating_sub(WITHIN.get() + look);
+        WITHIN.set(before + (end - begin) + look);
         Stretch { begin, end, own }
     }
 

@@ -188,6 +188,21 @@ fn measuring_has_its_price_where_each_look_at_the_clock_takes_time() {
     assert!((100.0..101.0).contains(&price), "{price}");
 }
 
+/// Nothing takes time but the looks at the clock, most of which are in the macro-steps that stand for others.
+#[test]
+fn estimates_are_without_the_looks_at_the_clock() {
+    let clock = Arc::new(AtomicU64::new(0));
+    let read = move || Duration::from_nanos(clock.fetch_add(50, Ordering::Relaxed));
+    let profile = Profile::by_clock(read, None);
+    let mut run = run_of_one(&Clock::default(), &profile, |_| 0);
+    for _ in 0..MANY {
+        run.step().unwrap();
+    }
+    let report = profile.report();
+    let parts: f64 = report.operations.iter().map(|time| time.seconds).sum();
+    assert!(parts <= report.seconds, "{report:#?}");
+}
+
 #[test]
 fn a_profile_changes_no_bit_and_leaves_the_steps_before_it_out() {
     let clock = Clock::default();
