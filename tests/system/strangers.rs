@@ -119,7 +119,7 @@ type Figures = BTreeMap<String, String>;
 impl Case {
     fn file(name: impl Into<String>, mut file: SystemFile) -> Self {
         for component in &mut file.components {
-            // FMUs of this build, where another folder is named.
+            // FMUs of this build, if the file names another folder.
             if let Some(name) = component.fmu.value.file_stem() {
                 component.fmu.value = fmu(name.to_str().unwrap());
             }

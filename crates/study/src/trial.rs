@@ -125,7 +125,7 @@ impl TrialOutcome {
 }
 
 impl Bench<'_> {
-    /// Makes a run; `None` where the user interrupted it. The trajectory is that of a reference. `before` gets the outcome of a
+    /// Makes a run; `None` if the user interrupted it. The trajectory is that of a reference. `before` gets the outcome of a
     /// run that a second one is about to verify, which may end the process.
     pub(crate) fn run(
         &self,

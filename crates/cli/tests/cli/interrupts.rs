@@ -6,6 +6,7 @@ use std::process::{Child, Command};
 
 use crate::bench::{Bench, lines, wait_until};
 use crate::faults::FAULTY;
+use crate::verification::{LATE, with_faulty};
 
 fn interrupt(child: &Child) {
     let status = Command::new("kill")
@@ -125,26 +126,11 @@ fn a_run_with_error_bars_keeps_its_rows() {
 /// While the second run that verifies a suspicion is in a call that does not return: the run has come to its end.
 #[test]
 fn a_run_whose_second_run_is_interrupted_is_whole() {
-    let system = r#"[experiment]
-stop_time = 1.1
-step_size = 1e-3
-[components.chassis]
-fmu = "fmus/QuarterCarChassisSuspension.fmu"
-[components.wheel]
-fmu = "fmus/QuarterCarWheel.fmu"
-start_values = { road_step = 0.0, second_road_step = 0.1, second_road_time = 1.0 }
-[[bonds]]
-name = "suspension"
-effort = { from = "chassis.F", to = "wheel.F" }
-flow = { from = "wheel.v_w", to = "chassis.v_w" }
-sense = -1
-[components.bad]
-fmu = "fmus/Faulty.fmu"
-start_values = { fault_time = 1e-3, fault = "endless_loop", function = "short_step" }
-"#;
+    let fault = r#"fault_time = 1e-3, fault = "endless_loop", function = "short_step""#;
+    let system = with_faulty(LATE, fault);
     for more in [&[][..], &["--no-supervisor"], &["--isolate"]] {
         let bench = Bench::new();
-        bench.write("system.toml", system);
+        bench.write("system.toml", &system);
         let run = "run system.toml -o out.csv --summary summary.json";
         let mut child = bench.start(run.split(' ').chain(more.iter().copied()));
         wait_until("the result is there", || {

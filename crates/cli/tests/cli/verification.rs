@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::bench::{Bench, OSCILLATORS};
 
 /// A quarter car at rest that meets a step of the road one second after the start, and ends soon after it.
-const LATE: &str = r#"[experiment]
+pub(crate) const LATE: &str = r#"[experiment]
 stop_time = 1.1
 step_size = 1e-3
 [components.chassis]
@@ -31,7 +31,7 @@ fn bench() -> Bench {
 }
 
 /// A component whose calls fail as these start values say.
-fn with_faulty(system: &str, start_values: &str) -> String {
+pub(crate) fn with_faulty(system: &str, start_values: &str) -> String {
     format!(
         "{system}\n[components.bad]\nfmu = \"fmus/Faulty.fmu\"\nstart_values = {{ {start_values} }}\n"
     )

@@ -338,10 +338,10 @@ impl Examination<'_, '_> {
 }
 
 impl Examination<'_, '_> {
-    /// Tries smaller values in the loop, where no coupling is stable at the macro-step: a smaller gain of the loop may be
+    /// Tries smaller values in the loop if no coupling is stable at the macro-step: a smaller gain of the loop may be
     /// stable, but gives other results (Chen et al. 2021, section 2.3).
     pub(super) fn try_smaller_gains(&mut self) -> Result<(), ExamineError> {
-        // An interface model needs its bonds, where a gain is one of the power and leaves the values alone.
+        // An interface model needs its bonds. There a gain multiplies the power and leaves the values alone.
         if !self.given.interface_models.is_empty() {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //!
 //! An [`Instance`] checks conditions before and after each call that hardly ever change. A [`Lane`] checks them once
 //! before the calls, and keeps for them one compact record an instance, side by side. Anything unusual interrupts it:
-//! further calls go through the instance, where each status has its effect. The engine has a lane for each group of FMUs;
+//! further calls go through the instance, which gives each status its effect. The engine has a lane for each group of FMUs;
 //! a lane never decides which instances step, and gives no status a meaning.
 
 #![expect(unsafe_code, reason = "calls the functions of the FMUs")]
@@ -98,7 +98,7 @@ pub struct Held<'a> {
 }
 
 impl Lane {
-    /// A lane of instances in this order; `None` where there are none, or they were made with different control words.
+    /// A lane of instances in this order; `None` if there are none, or they were made with different control words.
     pub fn new<'a>(
         members: impl Iterator<Item = (&'a Instance, Ports<'a>)> + Clone,
     ) -> Option<Self> {
@@ -160,7 +160,7 @@ impl Lane {
         true
     }
 
-    /// Makes the instances of the lane ready for calls. `None` where an instance is another one than the lane was made
+    /// Makes the instances of the lane ready for calls. `None` if an instance is another one than the lane was made
     /// with, or not between two steps.
     #[inline]
     pub fn hold<'a>(

@@ -1,4 +1,4 @@
-//! Pieces of some units that threads take, longest first. Made where a step is first shared out; it steps nothing.
+//! Pieces of some units that threads take, longest first. Made when a step is first shared out; it steps nothing.
 
 use std::ops::Range;
 

@@ -83,11 +83,11 @@ pub(crate) fn read_signals(state: &mut SystemState, step: &Step) -> Result<(), F
             read_signal(graph, member, signal, &mut signals.discrete[index], step)?;
         }
         if before != signals.discrete[index] {
-            let mut inputs = courses.inputs.iter_mut();
-            inputs
-                .by_ref()
-                .filter(|input| input.source_component == signal.component)
-                .for_each(crate::state::InputCourse::forget);
+            for input in &mut courses.inputs {
+                if input.source_component == signal.component {
+                    input.forget();
+                }
+            }
             signals.had_event = true;
         }
     }

@@ -15,7 +15,7 @@ use crate::time::Clock;
 use crate::unit::StepOutcome;
 
 /// Steps the due components of a selection: first those begin whose units make their steps beside others, in other processes for
-/// example, and they are waited for when all others have made theirs, on one thread, or on several where that is faster.
+/// example, and they are waited for when all others have made theirs, on one thread, or on several if that is faster.
 ///
 /// # Errors
 /// The first refused call, in the order of the components, whatever thread saw it first; a group goes before the others.

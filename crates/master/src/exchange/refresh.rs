@@ -13,7 +13,7 @@ use crate::step::Step;
 use crate::unit::Handle;
 
 /// Prepares the passes for the modes in force. `gains` holds D where it is known, by component.
-/// Stale outputs at bonds get a pass too where the effect of new inputs can be found out: it changes nothing and
+/// Stale outputs at bonds get a pass, too, if the effect of new inputs can be found out: it changes nothing and
 /// gives the ledger their errors. Units are at the point of `step`, and get no step beyond `until`, s.
 /// Returns the algebraic loops that are not solved.
 pub(crate) fn prepare_passes(

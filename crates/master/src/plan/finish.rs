@@ -1,5 +1,5 @@
 //! The plan of a run from a draft: without operations that have nothing to do, with passes and groups. A run calls it once its units are
-//! initialised, and again where a scenario joins it; it orders nothing anew.
+//! initialised, and again when a scenario joins it; it orders nothing anew.
 
 use super::operation::{Operation, Selection};
 use crate::graph::Graph;
@@ -39,7 +39,7 @@ fn add_groups(operations: &[Operation], members: &[Member], groups: &mut Vec<Gro
     }
 }
 
-/// Lets operations act on groups where they act on all of one.
+/// Lets operations act on a group if they act on all of it.
 fn use_groups(operations: &mut [Operation], members: &[Member], groups: &[Group]) {
     for operation in operations {
         match operation {
@@ -66,10 +66,9 @@ fn use_groups(operations: &mut [Operation], members: &[Member], groups: &[Group]
 
 fn select_groups(selection: &mut Selection, groups: &[Group], acts_on: impl Fn(usize) -> bool) {
     for (index, group) in groups.iter().enumerate() {
-        let mut own = group.components.iter();
-        let mut own = own.by_ref().copied().filter(|it| acts_on(*it)).peekable();
-        let is_any = own.peek().is_some();
-        if is_any && own.all(|component| selection.others.binary_search(&component).is_ok()) {
+        let is_left = |component: &usize| selection.others.binary_search(component).is_ok();
+        let own = || group.components.iter().filter(|it| acts_on(**it));
+        if own().next().is_some() && own().all(is_left) {
             selection.groups.push(index);
             let is_other = |component: &usize| group.components.binary_search(component).is_err();
             selection.others.retain(is_other);

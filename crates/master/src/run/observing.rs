@@ -49,7 +49,7 @@ pub(super) fn notify_observers(run: &mut Run, probe: &mut impl Probe) -> Result<
     }
 }
 
-/// Ends the run where an observer wants it.
+/// Ends the run if an observer wants it.
 pub(super) fn continue_or_stop(
     run: &mut Run,
     request: ControlFlow<StopRequest>,

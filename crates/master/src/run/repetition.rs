@@ -1,5 +1,5 @@
 //! A step whose size a step control chooses: made once, again with another size, or again in equal parts, until it stands.
-//! The run calls it where steps have no fixed size; it makes each step as any other is made.
+//! The run calls it if steps have no fixed size; it makes each step as any other is made.
 
 use super::ending::fail;
 use super::{Run, make_once};

@@ -1,7 +1,7 @@
 //! FMUs in this process that step at one rate, called from compact records one after the other.
 //!
 //! The plan gets a group for the FMUs that one of its operations steps, whatever else that operation steps. The engine sets,
-//! steps and reads it where all of it is due. A group never decides what is due, and gives no status a meaning: what is
+//! steps and reads it when all of it is due. A group never decides what is due, and gives no status a meaning: what is
 //! unusual goes through the units.
 
 use std::ops::Range;

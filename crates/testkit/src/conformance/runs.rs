@@ -208,7 +208,7 @@ pub(super) fn fmus_are_as_their_models(combination: &Combination) -> Result<(), 
             )),
         };
         let variants = [(plain, 0), (plain, 2), (reversed, 0)];
-        // The order and threads matter most where there are many.
+        // The order and threads matter most if there are many.
         let variants = match expected.report.components.len() {
             2 => &variants[..1],
             _ => &variants,
