@@ -70,6 +70,21 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     } = units;
     save_units(graph, members, &mut saved.units, step)?;
     saved.terminated = *terminated;
+    save_courses(courses, saved);
+    save_signals(signals, saved);
+    saved.begun.clone_from(begun);
+    saved.loops.resize_with(loops.len(), LoopRecord::default);
+    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
+        record.clone_from(&algebraic_loop.record);
+    }
+    saved.correctors.clone_from(&bonds.correctors);
+    saved.models.clone_from(&models.running);
+    saved.channels.clone_from(&scenario.channels);
+    saved.done = scenario.done.len();
+    Ok(())
+}
+
+fn save_courses(courses: &super::Courses, saved: &mut Saved) {
     let super::Courses {
         inputs,
         values,
@@ -80,11 +95,13 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         slope_readers: _,
         // Needs steps of one size, so no step with it is made again.
         feed_forward: _,
-        // Keeps nothing from step to step.
     } = courses;
     saved.inputs.clone_from(inputs);
     saved.values.clone_from(values);
     saved.slopes.clone_from(slopes);
+}
+
+fn save_signals(signals: &super::Signals, saved: &mut Saved) {
     let super::Signals {
         reals,
         ahead,
@@ -98,7 +115,6 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         had_event: _,
         accepts_non_finite: _,
     } = signals;
-    saved.begun.clone_from(begun);
     saved.reals.clone_from(reals);
     saved.ahead.clone_from(ahead);
     saved.discrete.clone_from(discrete);
@@ -106,15 +122,6 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
     saved.start_changes.clone_from(start_changes);
-    saved.loops.resize_with(loops.len(), LoopRecord::default);
-    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
-        record.clone_from(&algebraic_loop.record);
-    }
-    saved.correctors.clone_from(&bonds.correctors);
-    saved.models.clone_from(&models.running);
-    saved.channels.clone_from(&scenario.channels);
-    saved.done = scenario.done.len();
-    Ok(())
 }
 
 fn save_units(
