@@ -6,7 +6,8 @@
 //! reads no clock.
 //!
 //! All calls are counted. The first 64 macro-steps are timed, and of the others one in 16, which stands for those around it. Calls
-//! that take more than 1 µs and what observers do are always timed.
+//! that take more than 1 µs and what observers do are always timed. FMUs that are called together stay together
+//! (`groups.rs`).
 //!
 //! ```
 //! use gyrator::profile::Profile;
