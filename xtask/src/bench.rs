@@ -3,10 +3,12 @@
 //! Both run in turn, several times each, because machines differ more between days than these two do. A cell is CPU time,
 //! which other programs change less than the time on the clock, and by slope.
 
+mod c_loop;
 mod document;
 mod instructions;
 mod meter;
 mod mixes;
+mod oscillators;
 mod peers;
 mod programs;
 mod rows;
@@ -57,8 +59,8 @@ pub struct Options {
     /// Measure four components that take 40 µs each on one thread, on two, and in two processes beside each other
     #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "only", "start"])]
     threads: bool,
-    /// Measure gyrator's own time of a step with several words and beside strangers, such as a block or '--profile'; '--only' takes
-    /// words of its lines, as '100 bonds hold block'
+    /// Measure gyrator's own time of a step with several words and beside strangers, such as a block or '--profile', and the
+    /// oscillators of the examples; '--only' takes words of its lines, as '100 bonds hold block' or '2 oscillators'
     #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "start", "threads"])]
     mixes: bool,
     /// Measure other masters in place of gyrator, those that are installed for Python

@@ -141,7 +141,8 @@ fn write_fmu(model: &ModelInfo, target: &Path, folder: &Path) -> Result<(), Erro
     written.map_err(|source| file_error(&path, source))
 }
 
-fn library_path(target: &Path, example: &str) -> PathBuf {
+/// The shared library of an example, as it was last built in a target folder.
+pub(crate) fn library_path(target: &Path, example: &str) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
     let stem = example.replace('-', "_");
     let file = format!("{DLL_PREFIX}{stem}{DLL_SUFFIX}");

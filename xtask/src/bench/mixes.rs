@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::meter::{Call, Meter};
+use super::oscillators;
 use super::programs::{Floor, Gyrator, Master, check_summary, system_file};
 use super::rows::{Coupling, Library, Mode, Recording, Row, UNITS};
 use super::slope::{calibrate, median, slope};
@@ -20,9 +21,6 @@ const WORDS: [&str; 6] = [
     "mean-hold",
 ];
 const DEFAULT: &str = "default";
-
-/// Greatest number of FMUs beside a stranger.
-const MOST_BESIDE: usize = 100;
 
 /// Something that is added to a system or to its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +110,7 @@ impl Mix {
             Stranger::Gain if self.has_bonds => return false,
             _ => {}
         }
-        WORDS[..2].contains(&self.word) && self.units <= MOST_BESIDE
+        WORDS[..2].contains(&self.word)
     }
 
     fn words(&self) -> [String; 4] {
@@ -127,12 +125,6 @@ impl Mix {
             self.word.to_owned(),
             self.stranger.word().to_owned(),
         ]
-    }
-
-    fn fits(&self, pattern: &str) -> bool {
-        let own = self.words();
-        let mut words = pattern.split_whitespace();
-        words.all(|word| own.iter().any(|cell| cell == word))
     }
 
     /// The row of the usual table with this system, but for its word and its stranger.
@@ -174,6 +166,15 @@ impl Mix {
     }
 }
 
+/// Whether one of the patterns has no word but those of a line, or there are none.
+fn is_chosen(line: &[String], patterns: &[String]) -> bool {
+    let fits = |pattern: &String| {
+        let mut words = pattern.split_whitespace();
+        words.all(|word| line.iter().any(|cell| cell == word))
+    };
+    patterns.is_empty() || patterns.iter().any(fits)
+}
+
 /// gyrator with one of the mixes.
 struct Mixed<'a> {
     gyrator: &'a Gyrator<'a>,
@@ -212,7 +213,7 @@ impl Master for Mixed<'_> {
     }
 }
 
-/// Measures the mixes that fit a pattern, or all, so many times each, and prints a table.
+/// Measures the mixes and the oscillators that fit a pattern, or all, so many times each, and prints a table of both.
 ///
 /// # Errors
 /// A run that failed; a pattern that nothing fits.
@@ -224,16 +225,35 @@ pub(super) fn run(
     (patterns, repetitions): (&[String], usize),
 ) -> Result<(), String> {
     let mut mixes = Mix::all();
-    mixes.retain(|mix| patterns.is_empty() || patterns.iter().any(|pattern| mix.fits(pattern)));
-    if mixes.is_empty() {
+    mixes.retain(|mix| is_chosen(&mix.words(), patterns));
+    let mut lines = oscillators::Line::all();
+    lines.retain(|line| is_chosen(&line.words(), patterns));
+    if mixes.is_empty() && lines.is_empty() {
         return Err(
             "no mix fits: a pattern has words of a line, as `100 bonds hold block`".to_owned(),
         );
     }
+    if !mixes.is_empty() {
+        table(&mixes, work, (floor, fmu), gyrator, (meter, repetitions))?;
+    }
+    if !lines.is_empty() {
+        let programs = (work, &*floor.program);
+        oscillators::table(&lines, programs, gyrator, meter, repetitions)?;
+    }
+    Ok(())
+}
+
+fn table(
+    mixes: &[Mix],
+    work: &Path,
+    (floor, fmu): (&Floor<'_>, &Path),
+    gyrator: &Gyrator<'_>,
+    (meter, repetitions): (&Meter, usize),
+) -> Result<(), String> {
     println!("| units | coupling | words | stranger | floor, ns | own, ns | to none |");
     println!("|--:|---|---|---|--:|--:|--:|");
     let mut alone = f64::NAN;
-    for mix in mixes {
+    for &mix in mixes {
         let row = mix.row();
         let mixed = Mixed {
             gyrator,
@@ -302,6 +322,42 @@ mod tests {
             );
             assert_eq!(text.contains("gain"), mix.stranger == Stranger::Gain);
         }
+    }
+
+    #[test]
+    fn strangers_of_held_and_of_predicted_inputs_are_beside_each_number_of_fmus() {
+        let all = Mix::all();
+        for stranger in [Stranger::None, Stranger::Block, Stranger::Profile] {
+            let words = all.iter().filter(|mix| mix.stranger == stranger);
+            let own = words.filter(|mix| WORDS[..2].contains(&mix.word));
+            assert_eq!(own.count(), 4 * UNITS.len(), "{stranger:?}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_has_words_of_a_line() {
+        let chosen = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|&one| one.to_owned()).collect();
+            let mixes = Mix::all()
+                .iter()
+                .filter(|mix| is_chosen(&mix.words(), &patterns))
+                .count();
+            let lines = oscillators::Line::all().into_iter();
+            (
+                mixes,
+                lines
+                    .filter(|line| is_chosen(&line.words(), &patterns))
+                    .count(),
+            )
+        };
+        assert_eq!(
+            chosen(&[]),
+            (Mix::all().len(), oscillators::Line::all().len())
+        );
+        assert_eq!(chosen(&["100 bonds hold block"]), (1, 0));
+        assert_eq!(chosen(&["100 oscillators"]), (0, 2));
+        assert_eq!(chosen(&["2 linear none", "10 oscillators default"]), (2, 1));
+        assert_eq!(chosen(&["oscillators block"]), (0, 0));
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! The programs that are measured: each makes a number of steps of a system.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::c_loop::{self, LoopFmu};
 use super::meter::{Call, Measured, Meter};
 use super::rows::{Library, Mode, Recording, Row};
 use super::tiny::{Tiny, compile};
 use crate::programs;
 
 /// Communication step of the benchmark, s.
-const STEP_SIZE: f64 = 1e-3;
+pub(super) const STEP_SIZE: f64 = 1e-3;
 
 /// A master.
 pub(super) trait Master {
@@ -59,14 +60,13 @@ impl<'a> Floor<'a> {
 
 impl Master for Floor<'_> {
     fn run(&self, meter: &Meter, row: Row, steps: usize) -> Result<f64, String> {
-        let library = &self.fmus.of(row.library).library;
-        let call = Call::new(&self.program).argument(library);
-        let (units, count) = (row.units.to_string(), steps.to_string());
-        let call = call.arguments([Tiny::guid(), &units, &count]);
-        let done = match row.recording {
-            Recording::Off => meter.measure(&call),
-            _ => meter.measure(&call.argument(&self.results)),
-        }?;
+        let results = match row.recording {
+            Recording::Off => None,
+            _ => Some(&*self.results),
+        };
+        let fmu = LoopFmu::tiny(self.fmus.of(row.library));
+        let call = c_loop::call(&self.program, (row.units, steps), results, "none", &[fmu]);
+        let done = meter.measure(&call)?;
         check_exchanges(&done, steps, "the C loop")?;
         Ok(done.cost)
     }
@@ -203,17 +203,16 @@ impl Master for Gyrator<'_> {
     }
 }
 
-/// As [`check_steps`], of a file.
-pub(super) fn check_summary(summary: &Path, expected: usize) -> Result<(), String> {
-    let text = std::fs::read_to_string(summary)
-        .map_err(|error| format!("{}: {error}", summary.display()))?;
-    check_steps(&text, expected)
+/// A run that did less than it was asked for is no measurement. Returns the summary.
+pub(super) fn check_summary(summary: &Path, expected: usize) -> Result<serde_json::Value, String> {
+    let of_file = |error: &dyn fmt::Display| format!("{}: {error}", summary.display());
+    let text = std::fs::read_to_string(summary).map_err(|error| of_file(&error))?;
+    let parsed = serde_json::from_str(&text).map_err(|error| of_file(&error))?;
+    check_steps(&parsed, expected)?;
+    Ok(parsed)
 }
 
-/// A run that did less than it was asked for is no measurement.
-fn check_steps(summary: &str, expected: usize) -> Result<(), String> {
-    let summary: serde_json::Value = serde_json::from_str(summary)
-        .map_err(|error| format!("the summary of gyrator: {error}"))?;
+fn check_steps(summary: &serde_json::Value, expected: usize) -> Result<(), String> {
     if summary["steps"].as_u64() == Some(expected as u64) {
         return Ok(());
     }
@@ -273,14 +272,17 @@ pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::rows::Coupling;
     use super::*;
 
     #[test]
     fn a_run_with_too_few_steps_does_not_count() {
-        assert!(check_steps(r#"{"steps": 100}"#, 100).is_ok());
-        assert!(check_steps(r#"{"steps": 99}"#, 100).is_err());
-        assert!(check_steps("{}", 100).is_err());
+        let check = |summary| check_steps(&summary, 100).is_ok();
+        assert!(check(json!({"steps": 100})));
+        assert!(!check(json!({"steps": 99})));
+        assert!(!check(json!({})));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
+use super::c_loop::{self, LoopFmu};
 use super::programs::{Gyrator, system_file};
 use super::rows::{Library, Mode, Recording, Row};
 use super::slope::median;
@@ -70,12 +71,10 @@ fn system(work: &Path, fmu: &Path, units: usize, steps: usize) -> Result<PathBuf
 
 /// Rounds of the FMU's loop that take the time of a step.
 fn rounds(root: &Path, work: &Path, floor: &Path) -> Result<usize, String> {
-    let library = Tiny::build_busy(root, work, TRIAL.0)?.library;
     let (rounds, steps) = TRIAL;
-    let mut trial = Command::new(floor);
-    trial.arg(library).arg(Tiny::guid());
-    trial.args(["2", &steps.to_string()]);
-    let round = seconds(vec![trial])? / (2 * rounds * steps) as f64;
+    let fmu = LoopFmu::tiny(&Tiny::build_busy(root, work, rounds)?);
+    let trial = c_loop::call(floor, (2, steps), None, "none", &[fmu]);
+    let round = seconds(vec![trial.command()])? / (2 * rounds * steps) as f64;
     Ok((WORK / round).round() as usize)
 }
 
