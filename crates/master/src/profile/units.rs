@@ -177,7 +177,7 @@ impl<U: Unit> UnitWrapper for ProfiledUnit<U> {
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
-        let result = self.measured(Call::Initialize, |unit| unit.exit_initialization_mode());
+        let result = self.measured(Call::Initialize, Unit::exit_initialization_mode);
         self.calls.end_initialization();
         result
     }
