@@ -11,6 +11,7 @@ use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::registry::Entry;
 use crate::state::SystemState;
+use crate::step::Step;
 
 pub(super) const MODE: Mode = Mode {
     entry: Entry {
@@ -30,11 +31,11 @@ pub(super) const MODE: Mode = Mode {
 };
 
 /// Adds D·(u − ũ); where D is not smooth, the new inputs are tried, too, for the ledger, if the unit allows it.
-fn compensate(state: &mut SystemState, pass: usize) -> Result<(), Box<UnitFault>> {
+fn compensate(state: &mut SystemState, pass: usize, step: &Step) -> Result<(), Box<UnitFault>> {
     for &output in &state.exchange.passes[pass].outputs {
         state.signals.exchanged[output] = 0.0;
     }
-    estimate(state, pass, |signals, output, difference| {
+    estimate(state, pass, step, |signals, output, difference| {
         signals.exchanged[output] += difference;
         signals.reals[output] += difference;
     })?;

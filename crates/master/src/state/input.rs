@@ -36,8 +36,6 @@ pub(crate) struct InputCourse {
     jumps: JumpDetector,
     /// The past ends with the next value: the source is another one, or none.
     is_to_forget: bool,
-    /// The component of the source has had an event, with which the next value may jump.
-    may_jump: bool,
     /// Addition by the correction of a bond over the coming step.
     pub(crate) correction: Curve,
     /// Addition by learned feed-forward over the coming step.
@@ -84,7 +82,6 @@ impl InputCourse {
             is_discrete: is_discrete(&graph.outputs[input.source], graph),
             jumps: JumpDetector::default(),
             is_to_forget: false,
-            may_jump: false,
             correction: Curve::default(),
             feed_forward: Curve::default(),
             is_replaced: false,
@@ -150,15 +147,14 @@ impl InputCourse {
             return false;
         }
         let is_forgotten = std::mem::take(&mut self.is_to_forget);
-        let is_announced = std::mem::take(&mut self.may_jump);
         if is_forgotten {
             self.jumps = JumpDetector::default();
         }
         let error = value - extrapolation.at(time);
-        let is_jump = !is_forgotten && self.jumps.is_jump(error, value, is_announced);
+        let is_jump = !is_forgotten && self.jumps.is_jump(error, value);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
-        if is_forgotten || self.is_discrete || is_jump && is_announced {
+        if is_forgotten || self.is_discrete {
             extrapolation.clear();
         } else if is_jump {
             extrapolation.jumped();
@@ -169,11 +165,6 @@ impl InputCourse {
     /// Forgets the past before the value that is observed next: an action of a scenario begins or ends on it.
     pub(crate) fn forget(&mut self) {
         self.is_to_forget = self.extrapolation.is_some();
-    }
-
-    /// The component of the source has had an event: the past is forgotten if the value that is observed next jumps.
-    pub(crate) fn expect_jump(&mut self) {
-        self.may_jump = self.extrapolation.is_some();
     }
 
     /// The course of the input without correction, from `now` (s since the start) on.
@@ -292,7 +283,6 @@ impl Stored for InputCourse {
             piece,
             jumps,
             is_to_forget,
-            may_jump,
             correction,
             feed_forward,
             is_replaced,
@@ -320,7 +310,6 @@ impl Stored for InputCourse {
         stream.keep(piece);
         stream.keep(jumps);
         stream.keep(is_to_forget);
-        stream.keep(may_jump);
         stream.keep(correction);
         stream.keep(feed_forward);
         stream.keep(is_replaced);

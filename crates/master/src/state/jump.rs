@@ -21,23 +21,19 @@ const WARM_UP: u32 = 8;
 /// An error this many times the usual one is a jump. Errors of smooth signals differ by less from one
 /// value to the next.
 const JUMP: f64 = 50.0;
-/// As [`JUMP`], at an event of the component that has the signal. Errors of the predictions of sines are at
-/// most 1.5 times the usual one (counted: 2.2 to 1000 values a period, degrees 0 to 3).
-const ANNOUNCED_JUMP: f64 = 5.0;
 /// An error below this share of the signal's greatest magnitude is none: it costs less than the history.
 const SMALLEST: f64 = 1e-3;
 /// Share of the usual error that is left one value later: it is forgotten over about ten values.
 const FADE: f64 = 0.9;
 
 impl JumpDetector {
-    /// Whether `value` differs from its prediction by an `error` that is only there at a discontinuity; `is_announced` at an event.
-    pub(crate) fn is_jump(&mut self, error: f64, value: f64, is_announced: bool) -> bool {
+    /// Whether `value` differs from its prediction by an `error` that is only there at a discontinuity.
+    pub(crate) fn is_jump(&mut self, error: f64, value: f64) -> bool {
         let error = error.abs();
-        let factor = if is_announced { ANNOUNCED_JUMP } else { JUMP };
         self.magnitude = greater(value.abs(), self.magnitude);
         self.predictions = self.predictions.saturating_add(1);
         let is_jump = self.predictions > WARM_UP
-            && error > factor * self.usual
+            && error > JUMP * self.usual
             && error > SMALLEST * self.magnitude;
         if is_jump {
             self.predictions = 0;

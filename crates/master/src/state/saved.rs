@@ -1,6 +1,8 @@
 //! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are no part of it.
 
-use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
+use super::{
+    Channel, Corrector, InputCourse, LoopRecord, Member, PassRecord, ReducedModel, SystemState,
+};
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::step::Step;
@@ -23,6 +25,8 @@ pub(crate) struct Saved {
     exchanged: Vec<f64>,
     start_changes: Vec<f64>,
     loops: Vec<LoopRecord>,
+    /// D of each pass, and what is known of it.
+    passes: Vec<(Vec<f64>, PassRecord)>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
     channels: Vec<Channel>,
@@ -44,7 +48,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         exchange:
             super::Passes {
                 modes: _,
-                passes: _,
+                passes,
                 loops,
                 step_responses: _,
             },
@@ -110,6 +114,11 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
         record.clone_from(&algebraic_loop.record);
     }
+    saved.passes.resize_with(passes.len(), Default::default);
+    for ((gains, record), pass) in saved.passes.iter_mut().zip(passes.iter()) {
+        gains.clone_from(&pass.gains);
+        record.clone_from(&pass.record);
+    }
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
     saved.channels.clone_from(&scenario.channels);
@@ -157,6 +166,10 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.start_changes.clone_from(&saved.start_changes);
     for (algebraic_loop, record) in state.exchange.loops.iter_mut().zip(&saved.loops) {
         algebraic_loop.record.clone_from(record);
+    }
+    for (pass, (gains, record)) in state.exchange.passes.iter_mut().zip(&saved.passes) {
+        pass.gains.clone_from(gains);
+        pass.record.clone_from(record);
     }
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);
