@@ -1,4 +1,7 @@
 //! The extension module `gyrator._gyrator`: the parts of the Python package that are written in Rust.
+//!
+//! The Python package calls it; runs of files are programs of their own and do not pass through it. It never loads an
+//! FMU for those.
 
 #![forbid(unsafe_code)]
 

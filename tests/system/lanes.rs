@@ -7,8 +7,11 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use gyrator::profile::{OperationTime, Profile};
 use gyrator::system::FmuCache;
+use gyrator::unit::InProcess;
 use gyrator::{Recorder, Run, RunOptions, System};
 use gyrator_system::toml_file;
 use tempfile::TempDir;
@@ -23,9 +26,10 @@ const STEPS: u32 = 300;
 enum Way {
     Together,
     ThroughUnits,
+    Profiled,
 }
 
-const WAYS: [Way; 2] = [Way::Together, Way::ThroughUnits];
+const WAYS: [Way; 3] = [Way::Together, Way::ThroughUnits, Way::Profiled];
 
 /// Copies of FMUs whose descriptions declare neither units of measure nor direct feed-through: any two make a bond, and what
 /// they publish stays as it is.
@@ -163,7 +167,17 @@ fn start(system: System, way: Way) -> Run {
         threads,
         ..RunOptions::default()
     };
-    system.start(&options).unwrap()
+    match way {
+        Way::Profiled => profiled(system, &Profile::new()),
+        Way::Together | Way::ThroughUnits => system.start(&options).unwrap(),
+    }
+}
+
+fn profiled(system: System, profile: &Profile) -> Run {
+    let units = &mut profile.units(InProcess);
+    let mut run = system.start_with(&RunOptions::default(), units).unwrap();
+    run.profile(profile);
+    run
 }
 
 /// Everything that a run shows, in bits.
@@ -197,8 +211,10 @@ fn course(mut run: Run) -> String {
 
 #[track_caller]
 fn expect_one_course(make: impl Fn() -> System) -> String {
-    let [together, through_units] = WAYS.map(|way| course(start(make(), way)));
-    assert_eq!(together, through_units);
+    let [together, others @ ..] = WAYS.map(|way| course(start(make(), way)));
+    for other in others {
+        assert_eq!(together, other);
+    }
     together
 }
 
@@ -254,6 +270,70 @@ fn stale_outputs_are_the_same_to_the_last_bit() {
         });
         assert!(text.contains("bad"), "{fault}: {text}");
     }
+}
+
+/// The calls of a component's unit that a profile counts, and their time, s.
+fn calls_of(profile: &Profile, component: &str, operation: &str) -> (u64, f64) {
+    let operations = profile.report().operations;
+    let is_it = |time: &&OperationTime| {
+        time.component.as_deref() == Some(component) && time.operation == operation
+    };
+    let found = operations.iter().find(is_it);
+    found.map_or((0, 0.0), |time| (time.calls, time.seconds))
+}
+
+/// After the first 64 macro-steps, in one macro-step of 16: as many looks at the clock for two FMUs as for sixteen.
+#[test]
+fn a_profile_times_fmus_that_are_called_together_as_a_whole() {
+    let copies = Copies::new();
+    let looks_at = |pairs: usize| {
+        let looks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&looks);
+        let clock = move || Duration::from_nanos(100 * counted.fetch_add(1, Ordering::Relaxed));
+        let profile = Profile::by_clock(clock, None);
+        let mut run = profiled(copies.bonds(pairs), &profile);
+        let mut steps = |count: u64| {
+            let before = looks.load(Ordering::Relaxed);
+            for _ in 0..count {
+                run.step().unwrap();
+            }
+            looks.load(Ordering::Relaxed) - before
+        };
+        let (alone, together) = (steps(64), steps(160));
+        for pair in 0..pairs {
+            for component in [format!("a{pair}"), format!("b{pair}")] {
+                for operation in ["set", "step", "get"] {
+                    let (calls, seconds) = calls_of(&profile, &component, operation);
+                    assert_eq!(calls, 64 + 160, "{operation} of {component}");
+                    // One look is 100 ns; of those together, each has a share.
+                    let (least, most) = (64e-7, (64.0 + 160.0) * 1e-7);
+                    assert!((least..=most).contains(&seconds), "{seconds}");
+                }
+            }
+        }
+        (alone, together)
+    };
+    let ((alone, together), (of_many, together_of_many)) = (looks_at(1), looks_at(8));
+    assert!(of_many > 4 * alone, "{of_many} {alone}");
+    assert_eq!(together, together_of_many);
+}
+
+/// A fault in the middle of a group: the calls before it count, and those after it were not made.
+#[test]
+fn a_profile_counts_the_calls_of_a_group_that_a_fault_interrupts() {
+    let copies = Copies::new();
+    let profile = Profile::new();
+    let mut run = profiled(copies.faulty(3, "error", "do_step", 1.5), &profile);
+    let fault = run.run().unwrap_err();
+    let made = run.report().steps + 1;
+    let counted = ["motion0", "well0", "motion1", "bad", "motion2", "well2"];
+    let counted = counted.map(|component| calls_of(&profile, component, "step").0);
+    let one_less = made - 1;
+    assert_eq!(
+        counted,
+        [made, made, made, made, one_less, one_less],
+        "{fault}"
+    );
 }
 
 /// In the first steps, in the middle, and in the last but one; a wish to end among them.
@@ -487,10 +567,12 @@ fn rows_of_outputs_are_the_same() {
     for fault in ["none", "error", "finish", "nan"] {
         for (patterns, interval) in [(chosen[0], H), (chosen[1], 7.0 * H), (chosen[2], H)] {
             for follow in [0, 1] {
-                let [together, through_units] =
+                let [together, others @ ..] =
                     WAYS.map(|way| recorded(way, fault, follow, patterns, interval));
                 assert!(together.0[0].len() > 17, "{fault}");
-                assert!(together == through_units, "{fault} {patterns:?} {interval}");
+                for other in others {
+                    assert!(together == other, "{fault} {patterns:?} {interval}");
+                }
             }
         }
     }

@@ -1,5 +1,11 @@
 //! `cargo xtask demo`: the double oscillator of Rodríguez 2022, uncorrected, corrected and with fresh
 //! exchange, against its exact solution.
+//!
+//! It builds only what a first number needs. `gyrator` without its features `parquet` and `benchmark`, as a
+//! development build: no debug information, and no link-time optimisation, which alone keeps one core busy for more
+//! than a minute. Two FMUs, in the profile of all FMUs, since equal sources give equal bytes. `xtask` reads results
+//! through `gyrator-record` without Parquet: packages of both are compiled once, and once more only if the tests need
+//! other features (`build.build-dir`: the program lies in a folder of its own).
 
 use std::path::Path;
 use std::process::Command;

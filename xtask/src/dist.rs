@@ -2,6 +2,19 @@
 //!
 //! Equal commits give equal bytes, in any folder: sources and tools have fixed versions, times are that of the commit, and no file names
 //! a folder of this machine.
+//!
+//! It builds once, in `target/dist/build`, lays one tree of what is installed below `/usr` or elsewhere, and packs it
+//! twice; a file here for each kind.
+//!
+//! | for | tool | why |
+//! |---|---|---|
+//! | an old glibc | `zig cc` as C compiler and linker (PyPI `ziglang`, by `cargo-zigbuild`, which takes out arguments that zig does not know) | it has the symbols of each glibc; a chroot with glibc 2.28 would be a Debian without a mirror. The floor in names and notes is read from the symbols of the built files |
+//! | archive | GNU tar and gzip, with sorted names, one owner, one time | xz is not in a minimal Debian |
+//! | wheel | the backend of `./python`: maturin; `auditwheel show` | maturin checks the extension module alone, auditwheel the program as well |
+//! | SBOM | `cargo-cyclonedx` | CycloneDX's own, and the only one of two that knows `SOURCE_DATE_EPOCH`: `cargo-sbom` writes the time and a random number. It writes beside each manifest, so it runs in a clone |
+//!
+//! The folders of the machine become `/gyrator` and `/cargo` in all that is compiled (`--remap-path-prefix`), and a
+//! file that names one all the same is an error.
 
 mod checksums;
 mod contents;

@@ -1,4 +1,6 @@
 //! The project's own chores, one module a verb of `cargo xtask`.
+//!
+//! People, `.ci/run` and the fixture of the tests call it. Nothing of it is shipped.
 #![forbid(unsafe_code)]
 
 pub mod bench;

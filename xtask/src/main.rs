@@ -1,4 +1,6 @@
 //! `cargo xtask VERB`
+//!
+//! The alias in `.cargo/config.toml` calls it; all work is in the library beside it.
 #![forbid(unsafe_code)]
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Judges runs: estimates errors of a result, and checks requirements on it.
 //!
+//! The command line, studies, the doctor and Python call it. It makes no runs, and changes none.
+//!
 //! [`assess`] estimates the error of every signal of a run from two companions, runs of the same system
 //! [at other macro-steps](at_other_step), and [`verdict`] puts them into one word. [`Checks`] are requirements on signals, energies and the verdict of a run, which
 //! [`Judging`] looks at while it goes on.

@@ -1,5 +1,8 @@
 //! Benchmarks of co-simulation with their reference solutions.
 //!
+//! The program `gyrator-benchmark` and nightly checks call it. It prints nothing, and nothing of it is linked into
+//! `gyrator`.
+//!
 //! A [`Benchmark`] has roles for FMUs, cases, the configurations that it runs them in, an exact
 //! solution and published figures. Each run becomes [`BenchmarkRow`]s: the measured figure, its
 //! reference, and whether it is within tolerance.

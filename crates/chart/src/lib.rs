@@ -1,6 +1,8 @@
 //! Charts as SVG: axes with units, a legend beside the curves' field and not on it,
 //! and colours that the colour-blind can distinguish. A [`Chart`] is one picture for a talk; a [`Figure`] has panels
 //! of curves over one axis; a [`Field`] shows a number over two others.
+//!
+//! Pictures of results, benchmarks and the demo call it. It takes numbers and names, and reads no file.
 
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,16 @@
 //!
 //! Each is a worker of its own with the same arguments: a crash, a hang or a failure there ends that companion
 //! only. It writes its rows, or what it has found, into the file in memory that its parent reads.
+//!
+//! To go back and make each step twice would need FMUs that save their state, which few can. Whatever a run has
+//! (scenario, tables, isolated FMUs, limits of time), its companion has as well, with another factor of the
+//! macro-step. It starts before the run and ends after it, so that on several cores it costs little time. A worker
+//! dies with the thread that has started it, so each companion has a thread that waits for it; none of them steps.
+//! When the run has ended, all rows of the recorded signals of the run and of each companion are in memory, once as
+//! text.
+//!
+//! In a study the cores are busy with other cases. There companions follow their run, in its thread and its process;
+//! the choice of macro-steps and the estimate (`gyrator_assess::assess`) are the same.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};

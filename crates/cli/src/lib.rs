@@ -1,5 +1,7 @@
 //! The command `gyrator`: couples FMUs and accounts for the energy exchanged between them.
 //!
+//! Users call it. It decides what is done and words the outcome; it never steps, judges or draws by itself.
+//!
 //! The only crate that prints, reads the command line and decides exit codes. A library, because two
 //! programs write messages and end alike: `gyrator`, and `gyrator-benchmark` beside it.
 

@@ -1,4 +1,6 @@
 //! The program `gyrator`.
+//!
+//! It hands the library of packed FMUs to `gyrator_cli::main`, and does nothing else.
 
 #![forbid(unsafe_code)]
 

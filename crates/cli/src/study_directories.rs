@@ -1,5 +1,11 @@
 //! Working directories of the runs of a study: each run has its own, so that FMUs that write files there do not find those of
 //! other runs.
+//!
+//! `unshare(CLONE_FS)` gives a thread its own working directory without a right that users lack; overlays and private
+//! mounts would need user namespaces, which many systems forbid. Files are unpacked once a thread, not once a run,
+//! since unpacking takes longer than most runs. After a run, names, sizes and times tell what has changed. Unpacked
+//! files have the times of the archive, because the clock of a file system moves in steps of some milliseconds,
+//! longer than a short run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -7,6 +7,17 @@
 //! A library that was loaded stays, and FMUs keep memory, open files and thread-local keys. So a worker that has loaded
 //! many, or has grown, hands over to a new one. A run that does not start in a worker that has made others is made again in
 //! a worker of its own, too.
+//!
+//! Runs on several threads share a process, and any of them may have ended it. A process a run would show which, but
+//! takes ten times as long as a short run. So the worker notes in a file in memory what each thread is about to do,
+//! and only after a death are these few runs made alone. The row of a crash is then the same whatever was in progress
+//! beside it.
+//!
+//! A worker makes 100 instances, and its successor continues with the journal. Nothing shows how much an FMU has left
+//! in a process, and an FMU without a thread-local key may give wrong values without a word. A run that fails at its
+//! start in a used worker says nothing about its case, so it is made again alone. If all cases failed, that would
+//! take a process for each: a message that three cases have given alone is believed; one that a case has not given
+//! alone is never believed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;

@@ -1,5 +1,7 @@
 //! Calibration: fits parameters of a system to measured results by least squares.
 //!
+//! The verb `fit` calls it. It makes no run by itself, and prints nothing.
+//!
 //! A [`FitFile`] names parameters, with their start values and bounds, and signals. [`fit`] looks for the parameters in rounds of a few runs each,
 //! which are made by a function that it is given. The same rounds are asked for whenever the same values come back.
 

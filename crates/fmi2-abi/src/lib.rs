@@ -9,6 +9,8 @@
 //! Source: Functional Mock-up Interface for Model Exchange and Co-Simulation, version 2.0.5,
 //! sections 2.1 (common) and 4.2 (co-simulation), headers `fmi2TypesPlatform.h` and
 //! `fmi2FunctionTypes.h`.
+//!
+//! It never calls a function of an FMU, and has no dependencies.
 
 #![forbid(unsafe_code)]
 

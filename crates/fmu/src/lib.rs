@@ -1,5 +1,8 @@
 //! Loads FMI 2.0 co-simulation FMUs.
 //!
+//! The engine, the validator, replays, SSP packages and workers call it. It never decides when an FMU steps, and
+//! never unloads a library.
+//!
 //! ```no_run
 //! use gyrator_fmu::{Fmu, InstanceOptions, StepOutcome};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,6 +3,8 @@
 //!
 //! The fuzzers in `fuzz/` call these functions with bytes of their own making; an ordinary test
 //! calls them with the seeds, and with all bytes that once made one of them fail.
+//!
+//! No function here runs an FMU, or keeps a file.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,8 @@
 //! Pictures of coupled systems: components with their ports, connections, and power bonds in the notation of bond
 //! graphs.
 //!
+//! The command line calls it for pictures, summaries and reports. It never opens an FMU.
+//!
 //! ```no_run
 //! let (system, _) = gyrator_system::toml_file::read("system.toml".as_ref())?;
 //! let picture = gyrator_graph::svg(&gyrator_graph::Diagram::of(&system));
@@ -15,6 +17,10 @@
 //! The picture needs no other file, no script and no network. Its colours follow the scheme of the browser on screens;
 //! on paper they are those for light. It is readable without colours, and may stand in a page of HTML more than once: it
 //! has no identifiers.
+//!
+//! A summary has the graph as data, and not as a picture: a report is made where the system file is not, or is
+//! another one by now, and options change the system. The data are a tenth of the picture, and can be drawn again
+//! when drawing gets better.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,8 @@
 //! H∞ coupling after Chen, Ran, Wu and Jacobson (2021).
 //!
+//! The extrapolation `hinfinity` of the engine and charts of its designs call it. It knows neither units nor steps of
+//! a run.
+//!
 //! A signal that is sent every macro-step Δt and held in between reaches its receiver late and in
 //! steps. The paper puts a compensator K₁ before the sender's sampler, which leads as much as the
 //! hold lags, and a low-pass smoother K₂ behind the hold, at the receiver. K₁ is the solution of

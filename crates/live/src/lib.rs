@@ -1,5 +1,7 @@
 //! The live page of a run, for a browser that follows the run and sends commands.
 //!
+//! The command line calls it. It never lets a browser hold up the run.
+//!
 //! ```text
 //!  the thread that steps            threads of the run's process       the process with the server
 //!  SignalSink ──ring of buckets──▶  RunEnd ────── lines of JSON ─────▶ ServerEnd ─▶ Events ─▶ each browser
@@ -14,6 +16,16 @@
 //!
 //! Neither a line of a run, whose memory an FMU may have overwritten, nor a request is taken for more than bytes before
 //! it was read as what it should be.
+//!
+//! The server is in the parent so that it shows the crash of an FMU, and no FMU can reach its sockets. The worker
+//! sends one end of a pair of sockets over the channel that there is; a run without a supervisor joins the two ends
+//! in one process. A ring of rows would have to drop some when it is full, and peaks with them; here the bucket in
+//! progress grows instead. The report is made on the thread that steps, since it looks at the whole state of the run,
+//! two and a half times a second; another thread makes its JSON. Drawings are made for all browsers together, and
+//! only if there is one.
+//!
+//! An override acts from the next communication point on, as an action of a scenario does that begins there, so that
+//! the scenario of the summary makes the same bits.
 
 #![cfg(unix)]
 #![forbid(unsafe_code)]

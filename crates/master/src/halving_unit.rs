@@ -38,8 +38,9 @@ impl HalvingUnit {
         if HALVING_NEEDS.iter().any(|need| missing.contains(need)) {
             return slot;
         }
-        let unit = match slot {
+        let unit: Box<dyn Unit> = match slot {
             Slot::Fmu(unit) => Box::new(unit),
+            Slot::Profiled(unit) => Box::new(unit),
             Slot::Other(unit) => unit,
         };
         Slot::Other(Box::new(Self {

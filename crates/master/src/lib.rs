@@ -1,5 +1,8 @@
 //! An energy-aware co-simulation master.
 //!
+//! The command line, studies, Python, C and packed FMUs call it, and programs of your own. It never prints, and reads
+//! neither the clock nor the environment; the same system gives the same bits on any number of threads.
+//!
 //! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
 //! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped explicitly, or
 //! [implicitly](method) where they save their states, and a ledger keeps for every bond the energy that the discrete

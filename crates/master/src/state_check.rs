@@ -1,4 +1,6 @@
 //! Whether going back works as a unit claims (C-75).
+//!
+//! Methods that go back ask it once a unit; it leaves the unit as it was.
 
 use crate::fault::{Cause, Fault, UnitFault};
 use crate::state::SystemState;

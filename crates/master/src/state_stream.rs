@@ -3,6 +3,13 @@
 //! One function for each type names its values in their order, for both ways. Reading changes values in their
 //! places: indices, names and sizes are those of the started run and are not in the bytes, so that bytes which
 //! are damaged give a run wrong numbers at most, and an index is checked where it is kept.
+//!
+//! Most fields of a running system are indices, names and sizes that follow from the description; an index that is
+//! read from a file would have to be checked at every use. A field that is in neither list of `stored!` does not
+//! compile. The file around the bytes has the system as text, so that the first difference can be named, and SHA-256
+//! of the FMUs and of itself.
+//!
+//! A run writes and reads it for saved states; it never makes an object that the started run does not have.
 
 /// Writes values to the bytes of a state, or reads them from there.
 ///

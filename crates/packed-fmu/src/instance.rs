@@ -1,4 +1,9 @@
 //! An instance of a packed FMU: a coupled system that runs inside.
+//!
+//! The system starts when Initialization Mode ends. Start values decide how the engine resolves loops and exchange at
+//! the start, in one go; a system that is stepped through Initialization Mode call by call would be a second way to
+//! start, with other bits. Outputs that are read in that mode start the system early; a value that is set afterwards
+//! starts it again, which costs time in proportion to the loops outside.
 
 use std::cell::RefCell;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Pictures of results: signals of one unit share a panel, bonds follow, error bars are tubes, several runs lie over
 //! each other.
+//!
+//! The command line calls it. It reads results, and computes no signal.
 
 #![forbid(unsafe_code)]
 

@@ -1,3 +1,17 @@
+//! Rows of a run for a file of columns: written to `NAME.part` at once, and turned into columns in `NAME.new` by a
+//! thread.
+//!
+//! A Parquet file is read from its end, which is written last: a process that is killed would leave nothing. So rows
+//! go to `NAME.part` as they are, in binary, each with its length and a check (CRC-32), through the sink of CSV
+//! files, with all that it does for crashes: rows that are not written yet are in memory that the parent has, and a
+//! full disk cuts the file after a whole row. A thread is handed the same bytes and turns them into columns. The
+//! thread, the parent of a worker that has died and `gyrator convert` read these bytes by one function, from a queue
+//! or from a file. Arrow has its metadata at its beginning and waits for the summary: it is made of the file in the
+//! end. So is a Parquet file to which columns were added, or for which there was no thread.
+//!
+//! The recorder of a run calls it. It never reads a row back while the run goes on. Figures and what was dropped:
+//! docs/dev/speed.md.
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Seek as _, Write};

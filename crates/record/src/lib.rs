@@ -1,5 +1,8 @@
 //! Results of a simulation: writes rows, reads them back, and compares results.
 //!
+//! The recorder of a run and all that reads results call it. It knows no system and no unit, and a damaged file is an
+//! error, never a panic.
+//!
 //! A run pushes rows into a [`RowSink`]; [`create_sink`] picks one by the file extension. [`read_table`] reads a
 //! result, or an input file, into a [`Table`]; [`compare`] measures how far two tables are apart. [`ResultFile`] reads
 //! chosen columns of a result of any size, block by block, and [`Decimated`] keeps of them as much as a picture can

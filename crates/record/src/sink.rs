@@ -400,7 +400,7 @@ pub fn create_sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
 }
 
 /// Programs that read the forms that are written, for endings of those that are not: no kept crate
-/// writes MAT files of version 4 or, without a C library, HDF5 (DESIGN.md).
+/// writes MAT files of version 4 or, without a C library, HDF5 (docs/dev/libraries.md).
 fn readers(path: &Path) -> &'static str {
     let ending = path.extension().unwrap_or_default();
     let is = |other: &str| ending.eq_ignore_ascii_case(other);

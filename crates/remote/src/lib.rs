@@ -1,5 +1,7 @@
 //! Components on other machines: the host that runs their FMUs, and the way to it from a run.
 //!
+//! The command line calls both sides. Neither ever believes the other.
+//!
 //! | file | what it is |
 //! |---|---|
 //! | `message.rs` | what the two sides say; `frame.rs`: as frames of a gRPC stream |
@@ -13,6 +15,21 @@
 //! process that an FMU has broken.
 //!
 //! Linux only: elsewhere the crate is empty.
+//!
+//! The unit, its journal for restarts, the reads sent ahead and the bytes of requests and replies are those of an
+//! isolated component: a second protocol would be a second place for every mistake. The bytes travel as one field of
+//! a protobuf message in one stream of gRPC, which proxies, tools and other languages know; what comes once is
+//! `postcard`, as between processes. A thread on each side drives one connection for each component, so that steps go
+//! on at the same time and a slow one holds up no other. There is no reconnection.
+//!
+//! Signs of life are messages of the host while a reply is waited for, not pings of HTTP/2. They show that the host
+//! serves, carry the calls of the FMU, and need no thread of the run that answers pings while an FMU computes there.
+//!
+//! A host never believes a run: the one request that names an FMU is refused, paths are names within a folder, and
+//! the file must have the hash that the run knows. Clients that have shown no token yet get places of their own, few
+//! for each address: one counter for all connections let 128 silent ones keep every run away. Connections beyond 16
+//! handshakes wait for their turn and are not refused, since a study begins as many runs at once as its machine has
+//! cores.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

@@ -1,6 +1,8 @@
 //! The calls to an FMU, recorded with their answers and made again, so that a fault of one FMU can be shown without
 //! the system around it.
 //!
+//! The command line calls it. A recording changes no value of a run.
+//!
 //! [`RecordCalls`] makes the units of a run and lets each write its [`Recording`]; [`replay`] makes
 //! the calls of one again, with a recorder of its own, and [`compare`] says where the two differ.
 

@@ -1,3 +1,5 @@
+//! Recordings, made again and compared.
+
 use std::fs::File;
 use std::io::{Cursor, Read as _, Seek as _};
 

@@ -1,5 +1,7 @@
 //! The report of a run: one HTML page that opens offline, from the run's summary and its signals.
 //!
+//! The command line calls it. It never reads a result file.
+//!
 //! [`Page::html`] writes it. Style, script and the plotting library stand in the page, which asks no host for
 //! anything; a content security policy holds that. Names of FMUs and variables, and all messages, are text: the page
 //! escapes them. Tables have all digits of the summary; plots are drawn from [`Drawing`].

@@ -1,4 +1,8 @@
 //! Numbers as 32-bit floats, compressed, in base64.
+//!
+//! 20 columns of 2000 floats are 213 kB in base64, beside 54 kB of uPlot: the tables of a large system would not fit
+//! into 300 kB any more. Deflate with equal bytes of all floats together takes a fifth off noise and half off smooth
+//! signals, and browsers have had `DecompressionStream` since 2023.
 
 use std::io::Write as _;
 

@@ -1,4 +1,9 @@
 //! The page around the sections and plots.
+//!
+//! Tables are text made here, not drawn by the script: they have to be there without JavaScript, in print and for
+//! programs, and text that was escaped once cannot become an element. The script draws the plots alone, from numbers
+//! and from names that it only ever sets as text. The content security policy names style and script by their hashes:
+//! even an element that slipped through would neither run nor load anything.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

@@ -1,5 +1,10 @@
 //! Annotations: step sizes as other tools write them, and everything of a system that SSP has no
 //! words for, as gyrator writes it.
+//!
+//! A part of a system that SSP cannot express is written into one annotation as the text of a system file, not as XML
+//! of our own: one reader, one writer and one reference for both formats, and a new key rides along by itself. Other
+//! tools pass annotations over in either form. The text is in a CDATA section, so that the place of a mistake is a
+//! place in the `.ssd`.
 
 use std::ops::Range;
 

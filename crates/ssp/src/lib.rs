@@ -1,6 +1,8 @@
 //! Systems of the SSP standard: System Structure and Parameterization 1.0 and 2.0, of the Modelica
 //! Association (<https://ssp-standard.org>).
 //!
+//! The engine and the command line call it. It loads no library, runs nothing, and trusts neither archives nor XML.
+//!
 //! [`read`] makes a [`SystemFile`](gyrator_system::SystemFile) of an `.ssp`, an `.ssd` or a folder;
 //! [`write()`] makes an `.ssp` of any system. Section numbers in comments are those of SSP 2.0.
 

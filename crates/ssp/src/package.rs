@@ -1,4 +1,7 @@
 //! Where the files of a system lie: in an archive, in a folder, or beside an `.ssd`.
+//!
+//! All files of a package are one text, one after the other, with the path of each (`Source::included`): every place
+//! of a system is one byte offset, and no part of the engine has to know how many files a system came from.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -1,4 +1,9 @@
 //! The rows of a study that are finished, on disk as soon as they are.
+//!
+//! Rows finish in any order, on any thread, on any computer; the table has them in the order of the cases. A line of
+//! the journal is written by one call and ends with a checksum. Whatever ends the process leaves whole lines, and
+//! perhaps a torn last one, which is cut off. The table is made of one journal, or of the journals of all parts, when
+//! every row is there: it cannot depend on which process made which row.
 
 use std::collections::BTreeMap;
 use std::fmt;

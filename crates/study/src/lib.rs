@@ -1,5 +1,7 @@
 //! Parameter studies: one system, many cases, a table of metrics.
 //!
+//! The command line and Python call it. It never prints, and supervises no process: the command line does.
+//!
 //! A [`StudyFile`] says which keys of a system file vary and what is measured. Its [`Cases`] are
 //! one list, the same on every machine. [`run`] makes the runs of a [`Shard`] of the list on all
 //! cores and keeps each finished row in a [`Journal`], so that an interrupted study goes on where

@@ -1,4 +1,7 @@
 //! `[[vary]]`: the blocks of points of a study file.
+//!
+//! Keys are set in the text of the system file, before it is read. So a study varies whatever the format can say,
+//! also what is added to it later, and a wrong value is reported as in any file.
 
 use std::path::Path;
 

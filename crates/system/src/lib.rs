@@ -1,5 +1,7 @@
 //! Contents of a system file: components, connections, power bonds and the experiment, by name.
 //!
+//! All that reads, writes, draws or runs a system calls it. It resolves no name, opens no FMU and loads no library.
+//!
 //! [`toml_file`] reads and writes the native format. Every reader yields a [`SystemFile`], which
 //! can be edited and built in code, and [`check`] holds the rules that do not depend on the format.
 

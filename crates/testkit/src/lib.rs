@@ -1,5 +1,7 @@
 //! Shared by the tests of gyrator: models as units in process, a system with a closed-form
 //! solution, a spy that watches the order of calls, and the conformance suite.
+//!
+//! Tests of other packages call it. No program is linked with it.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,8 @@
 //! Checks FMUs against FMI 2.0: their violations of the standard, their behaviour when they run,
 //! and whether their results meet a reference.
 //!
+//! The verb `validate` calls it. It never changes an FMU, and runs one only in a process of its own.
+//!
 //! Every rule has a number, as in V-07; [`rules()`] lists them. [`examine`] looks at a file
 //! without running anything of it:
 //!

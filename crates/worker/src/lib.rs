@@ -1,5 +1,8 @@
 //! Runs simulations in their own processes, so that an FMU that crashes, hangs or exits ends nothing else.
 //!
+//! The command line, the validator and remote hosts call it. The parent loads no FMU, and trusts nothing in the
+//! shared memory to be more than bits.
+//!
 //! A supervised run has two processes: the parent, which is the program that the user started, and
 //! one worker, which is a copy of it or the same program started again, and does all the work as without a parent.
 //! They share memory with the present call of each FMU, the progress of the run, and the rows of the result that are

@@ -1,5 +1,7 @@
 //! Makes an FMI 2.0 co-simulation FMU from a model of about sixty lines of Rust.
 //!
+//! The models and packed FMUs use it. It knows no importer, and never the loader: they meet at the C interface.
+//!
 //! A model implements [`Model`]: a table of variables, continuous states with their rates, and
 //! outputs. The kit does the rest: state machine, inner integration, saved states, directional
 //! derivatives, logging, `modelDescription.xml`.

@@ -1,5 +1,8 @@
 //! The models behind gyrator's FMUs: benchmarks and test objects, one file a model.
 //!
+//! Benchmarks use the models as references, tests as units in process, and `cargo xtask fmus` as FMUs. No program
+//! `gyrator` is linked with them.
+//!
 //! To add a model: one file here, one word in [`MODELS`], one example of three lines that exports it.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,6 @@
 //! The cost of a run of a program: CPU time, or instructions.
+//!
+//! Why CPU time, and why by slope: docs/dev/speed.md.
 
 use std::ffi::OsString;
 use std::fs;

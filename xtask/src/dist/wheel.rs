@@ -1,4 +1,22 @@
 //! The package for Python, by its own build backend, of the crates that the programs are made of.
+//!
+//! The program and the extension module each hold the engine, the readers and Parquet. Release builds are optimised
+//! as a whole (`lto = "fat"`) and stripped, and code that does not step is built for size. So the wheel has 11.6 MB
+//! (that of pip 11.5 MB), below the 12 MB that it may have, and takes 165 s of CPU time after a release build. What
+//! brings it there:
+//!
+//! - The program is that of `cargo build --release` (22.8 MB) without `remote`, which is a tenth of it, and linked
+//!   for size.
+//! - The extension module is linked at `"s"`: 3.35 MB in the wheel, 3.64 at 3.
+//! - The library of packed FMUs lies beside the program as xz, a quarter smaller than deflate makes it. `gyrator
+//!   pack` of the package unpacks it into a temporary file; in the wheel's copy of the program zeros stand in its
+//!   place. It is linked at `"s"` as well, which costs 5 % of a step of two tiny FMUs.
+//! - libdeflate at its best compresses the wheel, from the package `deflate` (MIT, a binding and nothing else): 6 %
+//!   smaller than maturin does. zopfli makes no less of it in half a minute.
+//!
+//! A profile of the wheel's own would compile everything once more: program and extension module are made of the
+//! packages that `cargo build --release` has compiled (`crates/workspace-hack`). New to them are pyo3, numpy,
+//! `gyrator-cli` without `remote`, and the two links. A program that was built before stays where it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};

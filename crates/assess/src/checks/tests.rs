@@ -1,3 +1,5 @@
+//! Checks of runs: which hold, which fail, and which cannot be judged.
+
 use gyrator::record::Recorded;
 use gyrator::{ClosureUnit, Recorder, Report, Run, RunOptions, StopReason, System, Verdict};
 

@@ -1,3 +1,5 @@
+//! The power through the cut of a quarter car, beside the exact one: the figures of its benchmark.
+
 use fmu_models::QuarterCar;
 
 /// The power through the cut of a quarter car, beside the exact one.

@@ -1,3 +1,5 @@
+//! Components on other machines: the time on the way, and what it makes of a proposal.
+
 use gyrator_system::toml_file;
 
 use super::{HostTime, advise, rounded_down};

@@ -1,3 +1,5 @@
+//! Model descriptions: what is read, what is a warning, what is an error.
+
 use super::*;
 
 /// A description with this content between the root's tags.

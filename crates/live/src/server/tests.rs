@@ -1,3 +1,5 @@
+//! The server of a page against browsers that behave, and such that do not.
+
 use std::io::{BufRead as _, BufReader};
 use std::sync::mpsc;
 

@@ -1,3 +1,5 @@
+//! The audit against closed forms: the work of stale outputs, of corrections, and what both leave.
+
 use super::*;
 use crate::{ClosureUnit, LinearUnit, Run, RunOptions, System};
 

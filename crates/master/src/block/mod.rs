@@ -2,6 +2,11 @@
 //!
 //! A source shows at time t its value for t. Where units step together (Jacobi), its receivers hold
 //! that value over the step that begins at t: they see the source at the start of their step.
+//!
+//! A block is a unit, and no part of a connection: it has a step, takes part in the order of the units, in
+//! initialisation and in the exchange of direct feed-through, can be recorded, and can be repeated by a step control.
+//! The step loop knows nothing of it. Connections are affine functions of one signal each, with physical unit, gain,
+//! offset and type.
 
 mod chirp;
 mod constant;

@@ -175,12 +175,8 @@ pub(super) fn solve_loop(
         signals.exchanged[*output] = 0.0;
     }
     let next = step.index + 1;
-    for (due, pass) in algebraic_loop
-        .memory
-        .is_due
-        .iter_mut()
-        .zip(&passes[of_loop.clone()])
-    {
+    let due = algebraic_loop.memory.is_due.iter_mut();
+    for (due, pass) in due.zip(&passes[of_loop.clone()]) {
         *due = units.members[pass.component].is_due(next);
     }
     if !algebraic_loop.memory.is_due.contains(&true) {

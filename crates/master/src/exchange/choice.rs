@@ -1,3 +1,8 @@
+//! The exchange mode of each component, chosen once the units are in Initialization Mode.
+//!
+//! The initialisation of a system calls it. It measures D if a mode or the audit needs it; it steps nothing, and
+//! changes no output.
+
 use super::probe::{Gains, contradiction, probe, read_derivatives};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};

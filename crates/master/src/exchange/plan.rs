@@ -1,3 +1,8 @@
+//! The order in which outputs with direct feed-through are computed: stages at the start, passes between steps.
+//!
+//! The initialisation and the passes of the exchange ask for it. It is a function of the graph and of what was
+//! measured, and calls no unit.
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 

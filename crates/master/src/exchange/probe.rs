@@ -1,3 +1,8 @@
+//! D = ∂output/∂input of a component, measured by central differences or read from its directional derivatives.
+//!
+//! The choice of exchange modes calls it, in Initialization Mode, in which a get after a set is legal. It never steps
+//! a unit, and puts the inputs back.
+
 use super::probing::CentralDifference;
 use crate::unit::{Handle, Unit, UnitResult, Variable};
 

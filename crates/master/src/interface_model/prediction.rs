@@ -1,3 +1,8 @@
+//! The mean force over a macro-step, predicted by linear models of both sides of an interface model.
+//!
+//! The stages of interface models call it if the passed force is a predicted mean. It reads no unit, and allocates
+//! only when it is made.
+
 use crate::elimination::Elimination;
 use crate::state_stream::stored;
 

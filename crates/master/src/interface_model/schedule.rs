@@ -1,3 +1,7 @@
+//! What an order of interface models passes between its sides, as data: words and numbers of a system file.
+//!
+//! The registry of orders makes it; stages and plans read it. It computes nothing.
+
 use crate::registry::Arguments;
 
 /// Force that the multibody component receives.

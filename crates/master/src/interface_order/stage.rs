@@ -1,3 +1,7 @@
+//! A stage of an interface model in the plan: one act on the reduced model, with the values that the act declares.
+//!
+//! The orders put it into the plan. It steps no unit.
+
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::interface_model::InterfaceModel;

@@ -8,6 +8,18 @@
 //! Use it where one scenario is simulated many times.
 //! Limits: it costs a run for each iteration; the feed-forward belongs to one system, one
 //! macro-step and one scenario; it may diverge, and the gain must be smaller then.
+//!
+//! A file of learned additions names the inputs and the outputs that feed them, the macro-step, the start time, the
+//! communication steps, whether an input is fed one step late, and the exchange mode. A run with it takes the last
+//! two from the file and refuses to start if the rest differs. Delay and c together count as the correction of the
+//! ledger: its energy is that of the delay in the first run, and in single rate it vanishes as learning converges.
+//!
+//! Thielemans et al. learn in single rate. Here c is a cubic for each macro-step and r is interpolated in hindsight,
+//! so that the law also finds what a unit with smaller steps should have seen between the points. If outputs are not
+//! delayed (`--base fresh`, `compensated`), that is all there is to learn. Errors may grow a hundredfold before they
+//! vanish: learning stops as diverging only if their growth does not slow down.
+//!
+//! `gyrator learn` calls it. It never changes a run by itself.
 
 mod channels;
 mod record;

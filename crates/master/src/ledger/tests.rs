@@ -1,3 +1,5 @@
+//! The ledger of a bond against sums that are written out by hand.
+
 use super::*;
 use crate::{ClosureUnit, Run, RunOptions, System, Word};
 

@@ -7,6 +7,10 @@
 //! at any affordable step, and as a reference. Limits: all units of a loop save and restore their states
 //! (`canGetAndSetFMUstate`) and step with the macro-step; each pass costs a step of each; no real time. Units outside
 //! of loops step once, in the order in which they feed each other.
+//!
+//! The unknowns are the outputs that a pass cannot know. They are written to the place of values ahead of their time,
+//! so that the stage that feeds lines is the one of `gauss-seidel`. The test of the iteration is a stage as well, and
+//! owns the accelerator; the executor saves, restores and counts. Why IQN-ILS is the default: docs/dev/coupling.md.
 
 use super::serial::{Held, Lines, LookAhead, Turn};
 use super::{Method, MethodFacts, loops};

@@ -1,4 +1,12 @@
 //! Methods: which units are fed, stepped and published in which order.
+//!
+//! A method that passes on outputs of a step that is not over declares it ([`MethodFacts::looks_ahead`]): a unit that
+//! steps after another may receive that one's values up to the end of its communication step. The conformance suite
+//! checks each method against its declaration. Published outputs never run ahead: values passed on within a
+//! macro-step are kept beside them. A slow unit that is fed by faster ones steps when the last macro-step of its
+//! communication step is made, so that it can receive all of theirs; in between the difference cannot be seen.
+//!
+//! The start of a system asks a method for its plan once. A method never steps a unit by itself.
 
 mod auto;
 mod gauss_seidel;

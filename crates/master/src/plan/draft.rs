@@ -1,3 +1,8 @@
+//! The plan of a macro-step while a method writes it.
+//!
+//! Methods and orders of interface models add operations; the start of a system verifies the draft and finishes it.
+//! It is made of the graph alone: no unit exists yet.
+
 use std::ops::Range;
 
 use super::StepPlan;

@@ -1,3 +1,7 @@
+//! The effects of operations on values: what is read, set, stepped, published, and for which instant.
+//!
+//! The verification of plans follows them. An effect does nothing.
+
 use super::StepPlan;
 use super::operation::{Operation, Selection};
 use crate::exchange::declares_safe;

@@ -1,3 +1,7 @@
+//! An act of a method's or an interface model's own in the plan, and the system as such an act sees it.
+//!
+//! The execution of a plan runs it. A stage can touch only the values that it declares.
+
 use super::effect::{Effect, Store};
 use crate::curve::Curve;
 use crate::fault::{Cause, Fault, UnitFault};

@@ -1,3 +1,7 @@
+//! A step plan in words: a line an operation, for `inspect --plan`, summaries and reports.
+//!
+//! It decides nothing, and no run depends on it.
+
 use std::collections::BTreeMap;
 use std::fmt;
 

@@ -95,9 +95,9 @@ impl Calls {
         self.elsewhere.store(sum, Ordering::Relaxed);
     }
 
-    /// Its sums over the macro-steps.
-    pub(super) fn sums(&self) -> ComponentTime {
-        let time = |call: Call| self.tally(call).seconds();
+    /// Its sums over the macro-steps, with the number and the time of calls that were made together with others.
+    pub(super) fn sums(&self, together: impl Fn(Call) -> (u64, f64)) -> ComponentTime {
+        let time = |call: Call| self.tally(call).seconds() + together(call).1;
         let calls = [
             Call::Set,
             Call::Step,
@@ -125,13 +125,16 @@ impl Calls {
         self.is_initialized.store(true, Ordering::Relaxed);
     }
 
-    /// Those that were made.
-    pub(super) fn times(&self) -> Vec<OperationTime> {
-        let time = |(call, word): (Call, &'static str)| OperationTime {
-            component: Some(self.component.clone()),
-            operation: word,
-            calls: self.tally(call).calls(),
-            seconds: self.tally(call).seconds(),
+    /// Those that were made, with the number and the time of those that were made together with others.
+    pub(super) fn times(&self, together: impl Fn(Call) -> (u64, f64)) -> Vec<OperationTime> {
+        let time = |(call, word): (Call, &'static str)| {
+            let (calls, seconds) = together(call);
+            OperationTime {
+                component: Some(self.component.clone()),
+                operation: word,
+                calls: calls + self.tally(call).calls(),
+                seconds: seconds + self.tally(call).seconds(),
+            }
         };
         let times = CALLS.into_iter().map(time);
         times.filter(|time| time.calls > 0).collect()

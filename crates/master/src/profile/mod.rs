@@ -6,7 +6,8 @@
 //! reads no clock.
 //!
 //! All calls are counted. The first 64 macro-steps are timed, and of the others one in 16, which stands for those around it. Calls
-//! that take more than 1 µs and what observers do are always timed.
+//! that take more than 1 µs and what observers do are always timed. FMUs that are called together stay together
+//! (`groups.rs`).
 //!
 //! ```
 //! use gyrator::profile::Profile;
@@ -30,6 +31,7 @@
 
 mod acts;
 mod calls;
+mod groups;
 mod sampling;
 mod trace;
 mod units;
@@ -43,12 +45,14 @@ use serde::Serialize;
 
 use acts::ActTimes;
 pub(crate) use acts::{Acts, Probe, Unprofiled};
-use calls::Calls;
+use calls::{Call, Calls};
+use groups::GroupCalls;
+pub(crate) use groups::{GroupCall, GroupProfile};
 use sampling::{SharedTiming, Stands, Tally, Timing};
 use trace::Trace;
 pub use trace::TraceEvent;
-use units::ProfiledUnit;
-pub use units::{ProfiledUnits, Waits};
+pub(crate) use units::make_profiled;
+pub use units::{ProfiledUnit, ProfiledUnits, Waits};
 
 use crate::unit::Unit;
 
@@ -67,6 +71,7 @@ pub struct Profile(Arc<Shared>);
 struct Shared {
     clock: Clock,
     components: Mutex<Vec<Arc<Calls>>>,
+    groups: Mutex<Vec<Arc<GroupCalls>>>,
     acts: Mutex<ActTimes>,
     trace: Option<Mutex<Trace>>,
     timing: SharedTiming,
@@ -189,6 +194,7 @@ impl Profile {
         let mut shared = Shared {
             clock,
             components: Mutex::default(),
+            groups: Mutex::default(),
             acts: Mutex::default(),
             trace: trace(),
             timing: SharedTiming::new(),
@@ -205,7 +211,7 @@ impl Profile {
         component: &str,
         unit: U,
     ) -> impl Unit + 'static + use<U> {
-        ProfiledUnit::new(Box::new(unit), self, self.calls(component))
+        ProfiledUnit::new(unit, self, self.calls(component))
     }
 
     /// Makes units of FMUs whose calls are measured, of those of `inner`.
@@ -221,15 +227,17 @@ impl Profile {
 
     /// The times so far.
     pub fn report(&self) -> ProfileReport {
-        let components = lock(&self.0.components);
-        let mut operations: Vec<OperationTime> =
-            components.iter().flat_map(|calls| calls.times()).collect();
-        let sums = components.iter().map(|calls| calls.sums()).collect();
-        let of_calls: u64 = components.iter().map(|calls| calls.stretches()).sum();
-        drop(components);
+        let (components, groups) = (lock(&self.0.components), lock(&self.0.groups));
+        let times = |calls: &Arc<Calls>| calls.times(|call| in_groups(&groups, calls, call));
+        let mut operations: Vec<OperationTime> = components.iter().flat_map(times).collect();
+        let sums = |calls: &Arc<Calls>| calls.sums(|call| in_groups(&groups, calls, call));
+        let sums = components.iter().map(sums).collect();
+        let alone: u64 = components.iter().map(|calls| calls.stretches()).sum();
+        let together: u64 = groups.iter().map(|calls| calls.stretches()).sum();
+        drop((components, groups));
         let acts = lock(&self.0.acts);
         operations.extend(acts.times());
-        let stretches = of_calls + acts.stretches();
+        let stretches = alone + together + acts.stretches();
         ProfileReport {
             macro_steps: acts.macro_steps().calls(),
             seconds: acts.macro_steps().seconds(),
@@ -314,8 +322,8 @@ impl Shared {
         let mut timing = Timing::of(number);
         if let Some(trace) = &self.trace {
             let is_kept = lock(trace).begin_macro_step(number, time);
-            if is_kept && timing == Timing::Long {
-                timing = Timing::Sample;
+            if is_kept {
+                timing = Timing::All;
             }
         }
         self.timing.set(timing);
@@ -355,6 +363,12 @@ impl Shared {
         WITHIN.set(before);
         least as f64 / f64::from(TRIALS)
     }
+}
+
+/// Calls of a component that were made together with others, and their time, s.
+fn in_groups(groups: &[Arc<GroupCalls>], calls: &Arc<Calls>, call: Call) -> (u64, f64) {
+    let parts = groups.iter().map(|group| group.of(calls, call));
+    parts.fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
 }
 
 /// Nothing that is kept is broken by a panic between two changes.

@@ -163,7 +163,7 @@ impl Tally {
     }
 
     #[inline]
-    fn is_long(&self) -> bool {
+    pub(super) fn is_long(&self) -> bool {
         self.timed_time() > LONG * self.timed_calls()
     }
 

@@ -7,8 +7,8 @@ use super::calls::{Call, Calls};
 use super::sampling::Timing;
 use crate::start_error::LoadError;
 use crate::unit::{
-    Handle, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult, UnitWrapper,
-    Value,
+    Handle, Made, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult,
+    UnitWrapper, Value,
 };
 
 /// Makes units whose calls are measured; those of the maker inside as they are without a profile.
@@ -31,17 +31,7 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
     }
 
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
-        let Some(profile) = &self.profile else {
-            return self.inner.make(order);
-        };
-        let calls = profile.calls(order.name());
-        let make = || order.make(&mut self.inner);
-        let made = measured(profile, &calls, Call::Load, Timing::All, make);
-        Ok(Some(Box::new(ProfiledUnit::new(
-            made?.into_unit(),
-            profile,
-            calls,
-        ))))
+        self.inner.make(order)
     }
 
     fn set_apart(&mut self, component: &str, why: &str) -> bool {
@@ -51,6 +41,29 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
     }
+
+    fn profile(&self) -> Option<&Profile> {
+        self.profile.as_ref()
+    }
+}
+
+/// Makes the unit of a component, and measures that and its calls.
+pub(crate) fn make_profiled(
+    profile: &Profile,
+    component: &str,
+    make: impl FnOnce() -> Result<Made, LoadError>,
+) -> Result<Made, LoadError> {
+    let calls = profile.calls(component);
+    let made = measured(profile, &calls, Call::Load, Timing::All, make)?;
+    Ok(match made {
+        Made::Here(unit) => Made::Profiled(ProfiledUnit::new(unit, profile, calls)),
+        // An FMU in this process that is measured already is measured twice.
+        other => Made::Elsewhere(Box::new(ProfiledUnit::new(
+            other.into_unit(),
+            profile,
+            calls,
+        ))),
+    })
 }
 
 /// Time in which calls of a component's unit wait.
@@ -102,14 +115,14 @@ fn measured<T>(
 }
 
 /// A unit whose calls are measured.
-pub(super) struct ProfiledUnit {
-    unit: Box<dyn Unit>,
+pub struct ProfiledUnit<U> {
+    unit: U,
     profile: Profile,
     calls: Arc<Calls>,
 }
 
-impl ProfiledUnit {
-    pub(super) fn new(unit: Box<dyn Unit>, profile: &Profile, calls: Arc<Calls>) -> Self {
+impl<U: Unit> ProfiledUnit<U> {
+    pub(super) fn new(unit: U, profile: &Profile, calls: Arc<Calls>) -> Self {
         let profile = profile.clone();
         Self {
             unit,
@@ -118,13 +131,29 @@ impl ProfiledUnit {
         }
     }
 
+    pub(super) const fn parts(&self) -> (&Profile, &Arc<Calls>) {
+        (&self.profile, &self.calls)
+    }
+
+    /// The unit inside, for calls that are measured elsewhere.
     #[inline]
-    fn measured<T>(&mut self, call: Call, act: impl FnOnce(&mut dyn Unit) -> T) -> T {
+    pub(crate) const fn unmeasured(&self) -> &U {
+        &self.unit
+    }
+
+    /// The same, to be called.
+    #[inline]
+    pub(crate) const fn unmeasured_mut(&mut self) -> &mut U {
+        &mut self.unit
+    }
+
+    #[inline]
+    fn measured<T>(&mut self, call: Call, act: impl FnOnce(&mut U) -> T) -> T {
         let call = match self.calls.is_initialized() {
             true => call,
             false => Call::Initialize,
         };
-        let (unit, timing) = (&mut *self.unit, self.profile.0.timing.get());
+        let (unit, timing) = (&mut self.unit, self.profile.0.timing.get());
         measured(&self.profile, &self.calls, call, timing, || act(unit))
     }
 }
@@ -138,13 +167,13 @@ macro_rules! measured {
     };
 }
 
-impl UnitWrapper for ProfiledUnit {
+impl<U: Unit> UnitWrapper for ProfiledUnit<U> {
     fn inner(&self) -> &dyn Unit {
-        &*self.unit
+        &self.unit
     }
 
     fn inner_mut(&mut self) -> &mut dyn Unit {
-        &mut *self.unit
+        &mut self.unit
     }
 
     fn exit_initialization_mode(&mut self) -> UnitResult {

@@ -1,3 +1,5 @@
+//! Runs in real time, on a clock that only the tests move.
+
 use std::cell::Cell;
 use std::sync::Mutex;
 

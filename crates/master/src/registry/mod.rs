@@ -1,6 +1,9 @@
 //! Registries: entries that the file format, the help, the conformance suite and the documentation
 //! all read. A new method is one new file and one word in its slice; a program that embeds the
 //! engine adds entries of its own ([`Registry::add`]).
+//!
+//! Exchange modes and orders of interface models are words with facts in the graph, and a table of acts by word
+//! beside them: acts work on the state, which holds the graph.
 
 mod parameters;
 mod signal_names;

@@ -1,5 +1,10 @@
 //! A step whose size a step control chooses: made once, again with another size, or again in equal parts, until it stands.
 //! The run calls it if steps have no fixed size; it makes each step as any other is made.
+//!
+//! Whether a step stands is known from ledger, defects and outputs when it is over, and the size of the next attempt
+//! from them; a plan is the same for all steps. So the plan is executed as it is, and the run around it saves once,
+//! restores, and advances its timeline by what stands. Parts of one point are even in ticks, so that halves end where
+//! whole steps do.
 
 use super::ending::fail;
 use super::{Run, make_once};

@@ -1,4 +1,8 @@
 //! The stop time that units are given.
+//!
+//! An FMU that cannot handle a variable communication step may not get a shorter last one (FMI 2.0 §4.2.2), and one
+//! that was given the stop time may not be stepped past it. So the stop time has to be a communication point, and the
+//! message names the nearest ones. The timeline asks when a run starts; nothing here steps a unit.
 
 use crate::graph::Graph;
 use crate::step::{Step, StepParts};

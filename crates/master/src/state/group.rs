@@ -10,6 +10,7 @@ use gyrator_fmu::{Instance, Interruption, Lane, Ports};
 
 use super::Member;
 use crate::fault::UnitFault;
+use crate::profile::{GroupCall, GroupProfile};
 use crate::step::{Phase, Step};
 use crate::unit::UnitResult;
 
@@ -31,6 +32,7 @@ pub(crate) struct Group {
     is_ready: bool,
     /// The last step was, and was simply well.
     has_stepped: bool,
+    profile: Option<GroupProfile>,
 }
 
 impl Group {
@@ -85,7 +87,13 @@ impl Group {
             let members = components.iter().map(|component| &members[*component]);
             members.filter(|member| has_ports(member)).count() as u64
         };
+        let ports = |member: &Member| [!member.inputs.is_empty(), !member.outputs.is_empty()];
+        let profiled = components.iter().map(|component| {
+            let member = &members[*component];
+            (member.slot.profiled(), ports(member))
+        });
         Some(Self {
+            profile: GroupProfile::of(profiled),
             set: count(|member| !member.inputs.is_empty()),
             read: count(|member| !member.outputs.is_empty()),
             inputs,
@@ -115,24 +123,32 @@ impl Group {
         values: &[f64],
         step: &Step,
     ) -> Result<(), MemberFault> {
-        self.is_ready = is_ready(&mut self.lane, members, &self.components);
+        self.is_ready = self.is_ready(members);
         let held = match self.is_ready {
             true => self.lane.hold(instances(members, &self.components)),
             false => None,
         };
-        let interruption = match held.map(|mut held| held.set(values, step.time)) {
+        let interruption = match held.map(|mut held| {
+            measured(&self.profile, GroupCall::Set, || {
+                held.set(values, step.time)
+            })
+        }) {
             Some(Ok(())) => return Ok(()),
             Some(Err(interruption)) => Some(interruption),
             None => None,
         };
-        self.one_by_one(members, interruption.as_ref(), |member, own| {
-            let values = &values[member.inputs.clone()];
-            match own {
-                _ if values.is_empty() => Ok(()),
-                None => member.slot.set_reals(&member.input_handles, values),
-                Some(own) => member.slot.conclude_set(own, &member.input_handles, values),
-            }
-        })
+        self.one_by_one(
+            members,
+            (GroupCall::Set, interruption.as_ref()),
+            |member, own| {
+                let values = &values[member.inputs.clone()];
+                match own {
+                    _ if values.is_empty() => Ok(()),
+                    None => member.slot.set_reals(&member.input_handles, values),
+                    Some(own) => member.slot.conclude_set(own, &member.input_handles, values),
+                }
+            },
+        )
     }
 
     /// Makes the communication step. The outcome of each member is left with it.
@@ -140,13 +156,16 @@ impl Group {
     pub(crate) fn step(&mut self, members: &mut [Member], step: &Step) -> Result<(), MemberFault> {
         let size = step.size * self.every as f64;
         self.has_stepped = false;
-        let is_ready = std::mem::take(&mut self.is_ready)
-            || is_ready(&mut self.lane, members, &self.components);
+        let is_ready = std::mem::take(&mut self.is_ready) || self.is_ready(members);
         let held = match is_ready {
             true => self.lane.hold(instances(members, &self.components)),
             false => None,
         };
-        let interruption = match held.map(|mut held| held.step(step.time, size)) {
+        let interruption = match held.map(|mut held| {
+            measured(&self.profile, GroupCall::Step, || {
+                held.step(step.time, size)
+            })
+        }) {
             Some(Ok(())) => {
                 self.has_stepped = true;
                 return Ok(());
@@ -154,13 +173,26 @@ impl Group {
             Some(Err(interruption)) => Some(interruption),
             None => None,
         };
-        self.one_by_one(members, interruption.as_ref(), |member, own| {
-            member.outcome = match own {
-                None => member.step(step.time, size),
-                Some(own) => member.slot.conclude_step(own, step.time, size),
-            }?;
-            Ok(())
-        })
+        self.one_by_one(
+            members,
+            (GroupCall::Step, interruption.as_ref()),
+            |member, own| {
+                member.outcome = match own {
+                    None => member.step(step.time, size),
+                    Some(own) => member.slot.conclude_step(own, step.time, size),
+                }?;
+                Ok(())
+            },
+        )
+    }
+
+    /// Whether the coming calls may be made by the lane.
+    #[inline]
+    fn is_ready(&mut self, members: &[Member]) -> bool {
+        let profile = self.profile.as_ref();
+        let members = self.components.iter().map(|component| &members[*component]);
+        profile.is_none_or(GroupProfile::lets_call_together)
+            && (self.lane).is_ready(members.filter_map(|member| member.slot.for_lane()))
     }
 
     /// Whether the last step was simply well, of all its members.
@@ -180,43 +212,65 @@ impl Group {
             true => self.lane.hold(instances(members, &self.components)),
             false => None,
         };
-        let interruption = match held.map(|mut held| held.get(values)) {
+        let interruption = match held
+            .map(|mut held| measured(&self.profile, GroupCall::Get, || held.get(values)))
+        {
             Some(Ok(())) => return Ok(()),
             Some(Err(interruption)) => Some(interruption),
             None => None,
         };
-        self.one_by_one(members, interruption.as_ref(), |member, own| {
-            let values = &mut values[member.outputs.clone()];
-            match own {
-                _ if values.is_empty() => Ok(()),
-                None => member.slot.get_reals(&member.output_handles, values),
-                Some(own) => member.slot.conclude_get(own),
-            }
-        })
+        self.one_by_one(
+            members,
+            (GroupCall::Get, interruption.as_ref()),
+            |member, own| {
+                let values = &mut values[member.outputs.clone()];
+                match own {
+                    _ if values.is_empty() => Ok(()),
+                    None => member.slot.get_reals(&member.output_handles, values),
+                    Some(own) => member.slot.conclude_get(own),
+                }
+            },
+        )
     }
 
     /// Makes the calls through the units: all of them, or those that an interruption has left.
     #[cold]
     fn one_by_one(
-        &self,
+        &mut self,
         members: &mut [Member],
-        interruption: Option<&Interruption>,
+        (kind, interruption): (GroupCall, Option<&Interruption>),
         mut call: impl FnMut(&mut Member, Option<&Interruption>) -> UnitResult,
     ) -> Result<(), MemberFault> {
         let first = interruption.map_or(0, |interruption| interruption.instance);
+        // The group has called those before it, and counted none.
+        for component in &self.components[..first] {
+            if let Some(unit) = members[*component].slot.profiled() {
+                kind.count(unit);
+            }
+        }
         for (place, component) in self.components.iter().enumerate().skip(first) {
             let is_own = |own: &&Interruption| place == own.instance && !own.is_repeated;
             let own = interruption.filter(is_own);
             call(&mut members[*component], own).map_err(|cause| (*component, cause))?;
         }
+        if let Some(profile) = &mut self.profile {
+            profile.look();
+        }
         Ok(())
     }
 }
 
+/// Measures a call of all members, where there is a profile.
 #[inline]
-fn is_ready(lane: &mut Lane, members: &[Member], components: &[usize]) -> bool {
-    let members = components.iter().map(|component| &members[*component]);
-    lane.is_ready(members.filter_map(|member| member.slot.for_lane()))
+fn measured<T, E>(
+    profile: &Option<GroupProfile>,
+    call: GroupCall,
+    act: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    match profile {
+        None => act(),
+        Some(profile) => profile.measured(call, act),
+    }
 }
 
 /// The instances of these members, ascending.

@@ -45,13 +45,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         courses,
         signals,
         bonds,
-        exchange:
-            super::Passes {
-                modes: _,
-                passes,
-                loops,
-                step_responses: _,
-            },
+        exchange,
         models,
         scenario,
         counters: _,
@@ -74,6 +68,18 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     } = units;
     save_units(graph, members, &mut saved.units, step)?;
     saved.terminated = *terminated;
+    save_courses(courses, saved);
+    save_signals(signals, saved);
+    saved.begun.clone_from(begun);
+    save_exchange(exchange, saved);
+    saved.correctors.clone_from(&bonds.correctors);
+    saved.models.clone_from(&models.running);
+    saved.channels.clone_from(&scenario.channels);
+    saved.done = scenario.done.len();
+    Ok(())
+}
+
+fn save_courses(courses: &super::Courses, saved: &mut Saved) {
     let super::Courses {
         inputs,
         values,
@@ -84,11 +90,31 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         slope_readers: _,
         // Needs steps of one size, so no step with it is made again.
         feed_forward: _,
-        // Keeps nothing from step to step.
     } = courses;
     saved.inputs.clone_from(inputs);
     saved.values.clone_from(values);
     saved.slopes.clone_from(slopes);
+}
+
+fn save_exchange(exchange: &super::Passes, saved: &mut Saved) {
+    let super::Passes {
+        modes: _,
+        passes,
+        loops,
+        step_responses: _,
+    } = exchange;
+    saved.loops.resize_with(loops.len(), LoopRecord::default);
+    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops) {
+        record.clone_from(&algebraic_loop.record);
+    }
+    saved.passes.resize_with(passes.len(), Default::default);
+    for ((gains, record), pass) in saved.passes.iter_mut().zip(passes) {
+        gains.clone_from(&pass.gains);
+        record.clone_from(&pass.record);
+    }
+}
+
+fn save_signals(signals: &super::Signals, saved: &mut Saved) {
     let super::Signals {
         reals,
         ahead,
@@ -102,7 +128,6 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         had_event: _,
         accepts_non_finite: _,
     } = signals;
-    saved.begun.clone_from(begun);
     saved.reals.clone_from(reals);
     saved.ahead.clone_from(ahead);
     saved.discrete.clone_from(discrete);
@@ -110,20 +135,6 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     saved.stale_errors.clone_from(stale_errors);
     saved.exchanged.clone_from(exchanged);
     saved.start_changes.clone_from(start_changes);
-    saved.loops.resize_with(loops.len(), LoopRecord::default);
-    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
-        record.clone_from(&algebraic_loop.record);
-    }
-    saved.passes.resize_with(passes.len(), Default::default);
-    for ((gains, record), pass) in saved.passes.iter_mut().zip(passes.iter()) {
-        gains.clone_from(&pass.gains);
-        record.clone_from(&pass.record);
-    }
-    saved.correctors.clone_from(&bonds.correctors);
-    saved.models.clone_from(&models.running);
-    saved.channels.clone_from(&scenario.channels);
-    saved.done = scenario.done.len();
-    Ok(())
 }
 
 fn save_units(

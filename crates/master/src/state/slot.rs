@@ -3,6 +3,7 @@
 
 use gyrator_fmu::{Instance, Interruption};
 
+use crate::profile::{GroupCall, ProfiledUnit};
 use crate::unit::FmuUnit;
 use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
 
@@ -11,6 +12,8 @@ use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
 pub(crate) enum Slot {
     /// An FMU in this process.
     Fmu(FmuUnit),
+    /// The same, whose calls are measured.
+    Profiled(ProfiledUnit<FmuUnit>),
     /// Anything else.
     Other(Box<dyn Unit>),
 }
@@ -22,6 +25,7 @@ impl Slot {
     pub(crate) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.set_reals(handles, values),
+            Self::Profiled(unit) => Unit::set_reals(unit, handles, values),
             Self::Other(unit) => unit.set_reals(handles, values),
         }
     }
@@ -30,6 +34,7 @@ impl Slot {
     pub(crate) fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.get_reals(handles, values),
+            Self::Profiled(unit) => Unit::get_reals(unit, handles, values),
             Self::Other(unit) => unit.get_reals(handles, values),
         }
     }
@@ -39,6 +44,7 @@ impl Slot {
     pub(crate) fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
         match self {
             Self::Fmu(unit) => unit.step(time, step).map(Some),
+            Self::Profiled(unit) => Unit::step(unit, time, step).map(Some),
             Self::Other(unit) => unit.begin_step(time, step),
         }
     }
@@ -54,6 +60,7 @@ impl Slot {
     pub(crate) fn warnings(&self) -> u64 {
         match self {
             Self::Fmu(unit) => unit.warnings(),
+            Self::Profiled(unit) => Unit::warnings(unit),
             Self::Other(unit) => unit.warnings(),
         }
     }
@@ -62,6 +69,7 @@ impl Slot {
     pub(crate) fn process_ties(&self) -> ProcessTies {
         match self {
             Self::Fmu(unit) => unit.process_ties(),
+            Self::Profiled(unit) => Unit::process_ties(unit),
             Self::Other(unit) => unit.process_ties(),
         }
     }
@@ -70,6 +78,7 @@ impl Slot {
     pub(crate) fn unit(&mut self) -> &mut dyn Unit {
         match self {
             Self::Fmu(unit) => unit,
+            Self::Profiled(unit) => unit,
             Self::Other(unit) => &mut **unit,
         }
     }
@@ -78,6 +87,7 @@ impl Slot {
     pub(crate) fn instance(&self) -> Option<&Instance> {
         match self {
             Self::Fmu(unit) => Some(unit.instance()),
+            Self::Profiled(unit) => Some(unit.unmeasured().instance()),
             Self::Other(_) => None,
         }
     }
@@ -87,6 +97,7 @@ impl Slot {
     pub(crate) fn instance_mut(&mut self) -> Option<&mut Instance> {
         match self {
             Self::Fmu(unit) => Some(unit.instance_mut()),
+            Self::Profiled(unit) => Some(unit.unmeasured_mut().instance_mut()),
             Self::Other(_) => None,
         }
     }
@@ -96,7 +107,16 @@ impl Slot {
     pub(crate) fn for_lane(&self) -> Option<(&Instance, bool)> {
         match self {
             Self::Fmu(unit) => Some(unit.for_lane()),
+            Self::Profiled(unit) => Some(unit.unmeasured().for_lane()),
             Self::Other(_) => None,
+        }
+    }
+
+    /// The same, where its calls are measured.
+    pub(crate) fn profiled(&self) -> Option<&ProfiledUnit<FmuUnit>> {
+        match self {
+            Self::Profiled(unit) => Some(unit),
+            Self::Fmu(_) | Self::Other(_) => None,
         }
     }
 
@@ -109,6 +129,11 @@ impl Slot {
     ) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.conclude_values(interruption, Some((handles, values))),
+            Self::Profiled(unit) => {
+                GroupCall::Set.count(unit);
+                let unit = unit.unmeasured_mut();
+                unit.conclude_values(interruption, Some((handles, values)))
+            }
             Self::Other(unit) => unit.set_reals(handles, values),
         }
     }
@@ -122,6 +147,11 @@ impl Slot {
     ) -> UnitResult<StepOutcome> {
         match self {
             Self::Fmu(unit) => unit.conclude_step_in_lane(interruption, time, step),
+            Self::Profiled(unit) => {
+                GroupCall::Step.count(unit);
+                let unit = unit.unmeasured_mut();
+                unit.conclude_step_in_lane(interruption, time, step)
+            }
             Self::Other(unit) => unit.step(time, step),
         }
     }
@@ -130,6 +160,10 @@ impl Slot {
     pub(crate) fn conclude_get(&mut self, interruption: &Interruption) -> UnitResult {
         match self {
             Self::Fmu(unit) => unit.conclude_values(interruption, None),
+            Self::Profiled(unit) => {
+                GroupCall::Get.count(unit);
+                unit.unmeasured_mut().conclude_values(interruption, None)
+            }
             Self::Other(_) => Ok(()),
         }
     }

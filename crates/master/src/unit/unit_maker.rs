@@ -3,6 +3,7 @@
 use gyrator_fmu::{Fmu, InstanceOptions, LoadError as FmuError};
 use gyrator_system::{Component, LibraryUse};
 
+use crate::profile::{Profile, ProfiledUnit, make_profiled};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, LoadErrorKind};
 use crate::unit::FmuUnit;
@@ -27,6 +28,8 @@ pub struct UnitOrder<'a> {
 pub enum Made {
     /// An instance in this process.
     Here(FmuUnit),
+    /// The same, whose calls are measured.
+    Profiled(ProfiledUnit<FmuUnit>),
     /// A unit of the maker's.
     Elsewhere(Box<dyn Unit>),
 }
@@ -37,6 +40,7 @@ impl Made {
     pub fn into_unit(self) -> Box<dyn Unit> {
         match self {
             Self::Here(unit) => Box::new(unit),
+            Self::Profiled(unit) => Box::new(unit),
             Self::Elsewhere(unit) => unit,
         }
     }
@@ -64,6 +68,13 @@ impl UnitOrder<'_> {
     /// # Errors
     /// As [`UnitMaker::make`] and [`instantiate`](Self::instantiate).
     pub fn make(&self, maker: &mut dyn UnitMaker) -> Result<Made, LoadError> {
+        match maker.profile().cloned() {
+            Some(profile) => make_profiled(&profile, self.name(), || self.make_by(maker)),
+            None => self.make_by(maker),
+        }
+    }
+
+    fn make_by(&self, maker: &mut dyn UnitMaker) -> Result<Made, LoadError> {
         if let Some(unit) = maker.make(self)? {
             return Ok(Made::Elsewhere(unit));
         }
@@ -151,6 +162,11 @@ pub trait UnitMaker {
     /// What it has chosen since the last [`plan`](Self::plan) without being asked, and why, for the report.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The profile that measures the units, of this maker and in this process.
+    fn profile(&self) -> Option<&Profile> {
+        None
     }
 }
 

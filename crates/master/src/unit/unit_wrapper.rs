@@ -1,4 +1,9 @@
 //! A unit around another one: calls that it does not override go to the unit inside.
+//!
+//! A wrapper that repeated [`Unit`] would lose each method that has a default there: the compiler accepts it, and
+//! states or directional derivatives are gone silently. `UnitWrapper` has the same methods, passed on by default, and
+//! makes a [`Unit`] of every type that implements it. One list makes both, and the lint `missing_trait_methods`
+//! refuses a method that is not on it.
 
 use crate::unit::{
     Handle, Period, ProcessTies, SavedState, StepOutcome, Unit, UnitDescription, UnitResult, Value,

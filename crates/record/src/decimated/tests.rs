@@ -1,3 +1,5 @@
+//! Decimated results keep the extremes of each part of the time.
+
 use proptest::prelude::*;
 
 use super::*;

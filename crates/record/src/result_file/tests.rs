@@ -1,3 +1,5 @@
+//! Results of any size, read by blocks.
+
 use std::fs;
 
 use proptest::prelude::*;

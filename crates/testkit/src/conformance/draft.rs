@@ -1,3 +1,5 @@
+//! A system of the conformance suite before it is put together, so that this can be done in several ways and orders.
+
 use std::path::PathBuf;
 
 use gyrator::{System, Unit};

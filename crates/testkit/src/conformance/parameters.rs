@@ -1,3 +1,5 @@
+//! Offers every entry of every registry parameters that it must take, and others that it must refuse.
+
 use gyrator::correction::CORRECTIONS;
 use gyrator::extrapolation::EXTRAPOLATIONS;
 use gyrator::method::METHODS;

@@ -1,3 +1,5 @@
+//! The runs of a combination of words, and the rules that look at them.
+
 use gyrator::{Report, RunOptions, StopReason, System};
 
 use super::draft::{Assembly, Draft};

@@ -1,3 +1,5 @@
+//! What receivers are given of a signal: nothing from later than its time, and all of it in the end.
+
 use gyrator::extrapolation::{EXTRAPOLATIONS, Extrapolation, SignalSteps};
 use gyrator::method::METHODS;
 use gyrator::registry::{EntryKind, look_up};

@@ -1,3 +1,5 @@
+//! The systems on which every combination of words is tried.
+
 use fmu_models::{OscillatorForce, OscillatorMotion};
 use gyrator::LinearUnit;
 

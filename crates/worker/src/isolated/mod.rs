@@ -18,6 +18,11 @@
 //!
 //! Neither side trusts the other: a message of a process that an FMU has broken is an error, never a
 //! panic ([`check_request`], [`check_reply`]).
+//!
+//! A typical FMU computes for 0.2 µs in a step. Pipes, sockets and sleeping on a futex take 3 to 50 µs a round trip,
+//! most of it for waking a process; two sides that spin on shared memory take 0.2 µs, with all that is in the
+//! message. Reads are sent ahead only as often as the run made them before: one read more could change the bits of an
+//! FMU that iterates from its last value.
 
 mod bytes;
 mod calls;

@@ -1,3 +1,5 @@
+//! The rows of `ModelVariables`: each variable of a model as `modelDescription.xml` has it.
+
 use fmi2_abi::{Causality, Variability};
 
 use crate::model::Model;

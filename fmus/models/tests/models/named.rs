@@ -1,3 +1,5 @@
+//! A model in process whose variables the tests find by name.
+
 use fmu_kit::{InProcess, Model, Scalar, ValueReference};
 
 /// A model whose variables are found by name.

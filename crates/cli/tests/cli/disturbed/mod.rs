@@ -1,7 +1,7 @@
 //! Studies of what a run leaves behind when anything goes wrong at any moment: calls of the operating
 //! system that fail, power that goes, signals from the first moment on, faults and limits at random.
 //!
-//! They take minutes and are ignored in ordinary runs; CONTRIBUTING.md has their commands.
+//! They take minutes and are ignored in ordinary runs; docs/dev/tests.md has their commands.
 
 #![cfg(target_os = "linux")]
 

@@ -1,3 +1,5 @@
+//! The extrapolation `auto`: which degree it chooses, and the areas that it leaves.
+
 use super::*;
 
 fn after(values: impl IntoIterator<Item = f64>) -> Auto {

@@ -1,3 +1,5 @@
+//! The integral of the powers over a step, against closed forms.
+
 use super::*;
 use crate::unit::{
     Capabilities, Causality, Handle, StepOutcome, Unit, UnitDescription, UnitResult, Variable,

@@ -1,3 +1,7 @@
+//! The rules of a step plan, by number, and a breach of one.
+//!
+//! The verification names them, and so does docs/step-plan.md. How each is checked is beside this file.
+
 use std::fmt;
 
 /// A rule of a step plan.
