@@ -3,10 +3,12 @@
 //! The change of an output over a step is D·Δũ, by its inputs, and the rest, by the unit's states. Where states move smoothly, second
 //! differences of the changes are left to the inputs: D is in doubt where those of the output are others than D says. No call is made
 //! for that. A unit that can go back then shows the outputs under the new inputs, in steps of next to no length that are taken back.
-//! An output of another unit stays stale from the point on at which it keeps calm while D says that it rings: a D that is too large
-//! makes the coupling unstable, and one that is too small is no worse than none.
 //!
-//! [`compensated`](super::compensated) calls it; it publishes nothing.
+//! An output whose correction D·(u − ũ) changes its sign from point to point stays stale from then on: a D that is too large, which a
+//! unit that does not go back cannot show, makes the coupling unstable, and so does the right one where the coupling is stiff: the
+//! force that the step left has relaxed within it, and the one under the new inputs has not.
+//!
+//! [`estimate`](super::trial::estimate) calls it; it publishes nothing.
 
 use super::loop_units::trial_length;
 use super::probe::SMOOTH;
@@ -28,8 +30,12 @@ const JUMP: f64 = 5.0;
 const FADE: f64 = 0.9;
 /// Points from which the usual error is found.
 const WARM_UP: u64 = 8;
-/// An output rings, by D, where its second differences change their signs so often, one after the other.
-const RINGS: u32 = 2;
+/// A correction that changes its sign with every point is a ringing above this part of the greatest magnitude of its output. A choice.
+const RINGING: f64 = 1e-2;
+/// Turns, one after the other, from which it is one; one that has doubled counts as three. Choices: a motion that the macro-steps
+/// resolve has none, noise now and then a few.
+const TURNS: u32 = 6;
+const GROWN: u32 = 3;
 /// Points until a D that has stood the test may be measured again, at most: each time twice as many.
 const PATIENCE: u64 = 1 << 12;
 /// A change below so many parts of an output is rounding, as in [`probe`](super::probe).
@@ -67,45 +73,61 @@ pub(super) fn review(
         ..
     } = state;
     let pass = &mut exchange.passes[index];
-    if std::env::var_os("NOREVIEW").is_some() {
-        return Ok(());
-    }
     let time = step.end(&graph.clock);
     let member = &mut units.members[pass.component];
-    let doubt = observe(pass, &courses.values, &signals.reals, time);
-    if pass.trial.is_none() {
-        for (row, output) in pass.record.rows.iter().zip(&pass.outputs) {
-            if row.stale_from == Some(time) {
-                signals.stale_errors[*output] = f64::NAN;
-                signals.start_changes[*output] = f64::NAN;
-            }
-        }
-        return Ok(());
-    }
+    let doubt = observe(pass, &courses.values, &signals.reals);
     let record = &mut pass.record;
     record.wait = record.wait.saturating_sub(1);
-    let is_due = record.is_moving || doubt == Doubt::Sudden || record.wait == 0;
-    if doubt == Doubt::None && !record.is_moving || !is_due {
-        return Ok(());
+    let is_due = doubt == Doubt::Sudden || doubt == Doubt::Possible && record.wait == 0;
+    let is_wanted = record.rows.iter().any(|row| row.stale_from.is_none());
+    if pass.trial.is_some() && is_wanted && (is_due || record.is_moving) {
+        let at = (time, trial_length(step.size * member.every as f64, time));
+        let has_moved = measure(pass, &courses.values, member.slot.unit(), at, counters)?;
+        if pass.trial.is_none() {
+            member.denied.notes.push(FORGETS.to_owned());
+        }
+        let record = &mut pass.record;
+        record.is_moving = has_moved;
+        record.patience = match has_moved {
+            true => 1,
+            false => (2 * record.patience).clamp(1, PATIENCE),
+        };
+        record.wait = record.patience;
     }
-    let length = trial_length(step.size * member.every as f64, time);
-    let at = (time, length);
-    let has_moved = measure(pass, &courses.values, member.slot.unit(), at, counters)?;
-    if pass.trial.is_none() {
-        member.denied.notes.push(FORGETS.to_owned());
+    for place in 0..pass.outputs.len() {
+        if rings(pass, place) {
+            pass.record.rows[place].stale_from = Some(time);
+            signals.stale_errors[pass.outputs[place]] = f64::NAN;
+            signals.start_changes[pass.outputs[place]] = f64::NAN;
+        }
+        if pass.record.rows[place].stale_from.is_some() {
+            let columns = pass.inputs.len();
+            pass.gains[place * columns..][..columns].fill(0.0);
+        }
     }
-    let record = &mut pass.record;
-    record.is_moving = has_moved;
-    record.patience = match has_moved {
-        true => 1,
-        false => (2 * record.patience).clamp(1, PATIENCE),
-    };
-    record.wait = record.patience;
     Ok(())
 }
 
-/// Takes the outputs that a step has left, and the inputs at its end. Outputs that cannot be measured again become stale.
-fn observe(pass: &mut Pass, values: &[f64], reals: &[f64], time: f64) -> Doubt {
+/// Whether the correction of an output has begun to ring.
+fn rings(pass: &mut Pass, place: usize) -> bool {
+    let columns = pass.inputs.len();
+    let terms = pass.gains[place * columns..].iter().zip(&pass.changes);
+    let correction: f64 = terms.map(|(gain, change)| gain * change).sum();
+    let row = &mut pass.record.rows[place];
+    let last = std::mem::replace(&mut row.correction, correction);
+    let has_turned = correction * last < 0.0 && correction.abs() > RINGING * row.magnitude;
+    row.turns = match has_turned {
+        true if correction.abs() > 2.0 * last.abs() && last.abs() > LEAST * row.magnitude => {
+            row.turns + GROWN
+        }
+        true => row.turns + 1,
+        false => 0,
+    };
+    row.turns >= TURNS && row.stale_from.is_none()
+}
+
+/// Takes the outputs that a step has left, and the inputs at its end.
+fn observe(pass: &mut Pass, values: &[f64], reals: &[f64]) -> Doubt {
     let PassRecord {
         points,
         inputs,
@@ -119,15 +141,9 @@ fn observe(pass: &mut Pass, values: &[f64], reals: &[f64], time: f64) -> Doubt {
     let columns = pass.inputs.len();
     let mut doubt = Doubt::None;
     for (place, (row, output)) in rows.iter_mut().zip(&pass.outputs).enumerate() {
-        let gains = &mut pass.gains[place * columns..][..columns];
+        let gains = &pass.gains[place * columns..][..columns];
         push(&mut row.values, reals[*output]);
         doubt = doubt.max(judge(row, gains, inputs, *points));
-        if pass.trial.is_none() && row.rings >= RINGS && row.stale_from.is_none() {
-            row.stale_from = Some(time);
-        }
-        if row.stale_from.is_some() {
-            gains.fill(0.0);
-        }
     }
     doubt
 }
@@ -159,12 +175,6 @@ fn judge(row: &mut RowRecord, gains: &[f64], inputs: &[[f64; 4]], points: u64) -
     let least = LEAST * row.magnitude;
     let is_sudden = points > WARM_UP && error > JUMP * row.usual && error > least;
     row.usual = fading(greater(error, FADE * row.usual));
-    let is_calm = said.abs() > least && seen.abs() < UNSEEN * said.abs();
-    let last = std::mem::replace(&mut row.said, said);
-    row.rings = match is_calm && said * last < 0.0 {
-        true => row.rings + 1,
-        false => 0,
-    };
     match greater(error, said.abs()) > least {
         true if is_sudden => Doubt::Sudden,
         true if error > UNSEEN * said.abs() => Doubt::Possible,

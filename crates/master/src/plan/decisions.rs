@@ -75,8 +75,7 @@ fn reviews(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
                 add(times, why.to_owned(), first);
             }
             if let Some(from) = row.stale_from {
-                let why = "it does not follow its inputs as D says, and the unit gives no derivatives and does not go back to \
-                           measure D again";
+                let why = "its correction D·(u − ũ) rings from point to point";
                 add("exchange stale".to_owned(), why.to_owned(), from);
             }
         }

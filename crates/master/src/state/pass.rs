@@ -57,9 +57,9 @@ pub(crate) struct RowRecord {
     pub(crate) magnitude: f64,
     /// The usual error of the prediction: the greatest, fading.
     pub(crate) usual: f64,
-    /// The second difference of its changes that the inputs would make by D, and how often it has turned while the output kept calm.
-    pub(crate) said: f64,
-    pub(crate) rings: u32,
+    /// The last correction, and how often it has turned, one after the other.
+    pub(crate) correction: f64,
+    pub(crate) turns: u32,
     /// Another D was measured now; how often so far; the first and the last time, s.
     pub(crate) is_other: bool,
     pub(crate) measured: u64,
@@ -176,8 +176,8 @@ stored!(RowRecord {
     values,
     magnitude,
     usual,
-    said,
-    rings,
+    correction,
+    turns,
     is_other,
     measured,
     first,
