@@ -32,10 +32,8 @@ const FADE: f64 = 0.9;
 const WARM_UP: u64 = 8;
 /// A correction that changes its sign with every point is a ringing above this part of the greatest magnitude of its output. A choice.
 const RINGING: f64 = 1e-2;
-/// Turns, one after the other, from which it is one; one that has doubled counts as three. Choices: a motion that the macro-steps
-/// resolve has none, noise now and then a few.
+/// Turns, one after the other, from which it is one. A choice: a motion that the macro-steps resolve has none, noise now and then a few.
 const TURNS: u32 = 6;
-const GROWN: u32 = 3;
 /// Points until a D that has stood the test may be measured again, at most: each time twice as many.
 const PATIENCE: u64 = 1 << 12;
 /// A change below so many parts of an output is rounding, as in [`probe`](super::probe).
@@ -116,13 +114,7 @@ fn rings(pass: &mut Pass, place: usize) -> bool {
     let row = &mut pass.record.rows[place];
     let last = std::mem::replace(&mut row.correction, correction);
     let has_turned = correction * last < 0.0 && correction.abs() > RINGING * row.magnitude;
-    row.turns = match has_turned {
-        true if correction.abs() > 2.0 * last.abs() && last.abs() > LEAST * row.magnitude => {
-            row.turns + GROWN
-        }
-        true => row.turns + 1,
-        false => 0,
-    };
+    row.turns = if has_turned { row.turns + 1 } else { 0 };
     row.turns >= TURNS && row.stale_from.is_none()
 }
 
