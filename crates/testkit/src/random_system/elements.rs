@@ -255,7 +255,11 @@ impl RandomSystem {
         let mut draw = Draw(SplitMix64::new(first));
         let abilities = draw.abilities_of_vendors();
         // Near rest friction sticks and stops are closed, from which D falls when they let go.
-        let speed = if draw.flip() { 1.0 } else { draw.between(1e-3, 1.0) };
+        let speed = if draw.flip() {
+            1.0
+        } else {
+            draw.between(1e-3, 1.0)
+        };
         for node in &mut system.nodes {
             node.abilities = abilities;
             node.rate = 1;
