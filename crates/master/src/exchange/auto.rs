@@ -14,6 +14,6 @@ pub(super) const MODE: Mode = Mode {
         facts: |_, ()| Exchange::AUTO.facts(),
         build: |_| Exchange::AUTO,
     },
-    act: |_, _| Ok(()),
+    act: |_, _, _| Ok(()),
     words: |Words { outputs, .. }| format!("chosen once the units are initialised: {outputs}"),
 };

@@ -2,8 +2,9 @@
 //! step: exact where outputs are linear in the inputs, and within the order of calls of FMI 2.0 §4.2.4.
 //!
 //! Source: own; D from `fmi2GetDirectionalDerivative` (FMI 2.0 §2.1.9) at each communication point, else from central
-//! differences at the start. Use it where outputs may not be read again. Limits: D is taken at ũ, so the rest is of
-//! second order in u − ũ, and first order where a measured D changes.
+//! differences at the start; [`review`](super::review) finds another D when that has moved. Use it where outputs may not be read
+//! again. Limits: D is taken at ũ, so the rest is of second order in u − ũ, and first order until a D that has moved is found, which
+//! only units show that go back.
 
 use super::modes::{Mode, Words};
 use super::trial::{estimate, try_inputs};
@@ -11,6 +12,7 @@ use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::registry::Entry;
 use crate::state::SystemState;
+use crate::step::Step;
 
 pub(super) const MODE: Mode = Mode {
     entry: Entry {
@@ -30,11 +32,11 @@ pub(super) const MODE: Mode = Mode {
 };
 
 /// Adds D·(u − ũ); where D is not smooth, the new inputs are tried, too, for the ledger, if the unit allows it.
-fn compensate(state: &mut SystemState, pass: usize) -> Result<(), Box<UnitFault>> {
+fn compensate(state: &mut SystemState, pass: usize, step: &Step) -> Result<(), Box<UnitFault>> {
     for &output in &state.exchange.passes[pass].outputs {
         state.signals.exchanged[output] = 0.0;
     }
-    estimate(state, pass, |signals, output, difference| {
+    estimate(state, pass, step, |signals, output, difference| {
         signals.exchanged[output] += difference;
         signals.reals[output] += difference;
     })?;

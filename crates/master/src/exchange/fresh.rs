@@ -10,6 +10,7 @@ use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::registry::Entry;
 use crate::state::SystemState;
+use crate::step::Step;
 
 pub(super) const MODE: Mode = Mode {
     entry: Entry {
@@ -26,7 +27,7 @@ pub(super) const MODE: Mode = Mode {
             }| format!("fresh: sets {sources} and reads {outputs} again"),
 };
 
-fn read_again(state: &mut SystemState, index: usize) -> Result<(), Box<UnitFault>> {
+fn read_again(state: &mut SystemState, index: usize, _: &Step) -> Result<(), Box<UnitFault>> {
     state.counters.set_calls += 1;
     state.counters.get_calls += 1;
     let pass = &mut state.exchange.passes[index];

@@ -2,12 +2,12 @@
 
 use super::algebraic_loop::ComponentFault;
 use super::probing::CentralDifference;
+use super::trial::outputs_after;
 use crate::counters::Counters;
 use crate::fault::Cause;
 use crate::graph::Graph;
 use crate::state::{AlgebraicLoop, Courses, InputCourse, LoopMemory, LoopWay, Member, Pass};
 use crate::time::rounding;
-use crate::unit::{StepOutcome, UnitResult};
 
 /// Length of a trial step, as part of the communication step: states move by no more than a digit that is lost anyway, as
 /// what the step itself does to the outputs is taken off; time, and what steps do with it, still shows.
@@ -221,20 +221,14 @@ impl LoopUnits<'_> {
         let tried = &memory.tried[column..column + pass.inputs.len()];
         let outputs = &mut memory.pair[at][..pass.outputs.len()];
         let unit = self.members[component].slot.unit();
-        let mut attempt = || -> UnitResult<bool> {
-            unit.restore(saved)?;
-            unit.set_reals(&pass.input_handles, tried)?;
-            let is_done = unit.step(time, length)? == StepOutcome::Done;
-            if is_done {
-                unit.get_reals(&pass.output_handles, outputs)?;
-            }
-            Ok(is_done)
-        };
-        let made = match attempt() {
-            Err(fault) if !matches!(fault.cause, Cause::Error | Cause::Discard) => Err(fault),
-            Ok(true) => Ok(true),
-            Ok(false) | Err(_) => unit.restore(saved).map(|()| false),
-        };
+        let inputs = (&*pass.input_handles, tried);
+        let made = outputs_after(
+            unit,
+            saved,
+            (time, length),
+            inputs,
+            (&pass.output_handles, outputs),
+        );
         self.counters.set_calls += 1;
         self.counters.get_calls += 1;
         if !matches!(made, Ok(true)) {

@@ -23,6 +23,7 @@ mod plan;
 mod probe;
 mod probing;
 pub(crate) mod refresh;
+mod review;
 mod sense;
 mod stale;
 mod step_response;

@@ -5,12 +5,13 @@ use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::registry::{Entry, entries_of};
 use crate::state::SystemState;
+use crate::step::Step;
 
 /// An exchange mode with its act.
 pub(crate) struct Mode {
     pub(crate) entry: Entry<Exchange>,
-    /// Makes the outputs of a pass agree with its new inputs, or records their errors.
-    pub(crate) act: fn(&mut SystemState, usize) -> Result<(), Box<UnitFault>>,
+    /// Makes the outputs of a pass agree with its new inputs at the end of a macro-step, or records their errors.
+    pub(crate) act: fn(&mut SystemState, usize, &Step) -> Result<(), Box<UnitFault>>,
     /// The act in words.
     pub(crate) words: fn(&Words) -> String,
 }

@@ -8,7 +8,7 @@ use super::{Gains, exchange_passes};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Fault, RunError, UnitFault};
 use crate::graph::Graph;
-use crate::state::{Pass, Passes, SystemState};
+use crate::state::{Pass, PassRecord, PassTrial, Passes, SystemState};
 use crate::step::Step;
 use crate::unit::Handle;
 
@@ -31,6 +31,11 @@ pub(crate) fn prepare_passes(
         let description = &graph.components[component].description;
         let is_denied = state.units.members[component].denied.directional;
         description.capabilities.directional_derivatives && !is_denied
+    };
+    let may_go_back = |component: usize| {
+        let capabilities = graph.components[component].description.capabilities;
+        let is_reviewed = modes[component] == Exchange::COMPENSATED;
+        is_reviewed && capabilities.save_and_restore && capabilities.variable_step
     };
     let bonded = bonded_outputs(graph);
     let audited = |output: usize| {
@@ -78,6 +83,9 @@ pub(crate) fn prepare_passes(
             may_read_again: may_read_again(component),
             by_unit: by_unit(component),
             in_loop: in_loop(index),
+            record: PassRecord::new(pass.inputs.len(), pass.outputs.len()),
+            trial: may_go_back(component)
+                .then(|| PassTrial::new((pass.inputs.len(), pass.outputs.len()), until)),
             new_inputs: vec![0.0; pass.inputs.len()],
             changes: vec![0.0; pass.inputs.len()],
             new_outputs: vec![0.0; pass.outputs.len()],
@@ -189,20 +197,20 @@ pub(crate) fn refresh(
         let solved = solve_loop(state, index, step, now);
         return solved.map_err(|(component, cause)| state.graph.fault(component, step, cause));
     }
-    let next = step.index + 1;
-    if !state.units.members[component].is_due(next) {
+    if !state.units.members[component].is_due(step.index + 1) {
         return Ok(());
     }
-    let result = run_pass(state, pass, next, now);
+    let result = run_pass(state, pass, step, now);
     result.map_err(|cause| state.graph.fault(component, step, cause))
 }
 
 fn run_pass(
     state: &mut SystemState,
     index: usize,
-    next: u64,
+    step: &Step,
     now: f64,
 ) -> Result<(), Box<UnitFault>> {
+    let next = step.index + 1;
     let pass = &mut state.exchange.passes[index];
     let reals = &state.signals.reals;
     for (&input, new) in pass.inputs.iter().zip(&mut pass.new_inputs) {
@@ -217,7 +225,7 @@ fn run_pass(
             course.uncorrected(reals, now, 0.0).at(0.0)
         };
     }
-    (mode_of(state.exchange.passes[index].mode).act)(state, index)
+    (mode_of(state.exchange.passes[index].mode).act)(state, index, step)
 }
 
 /// The rows and columns of `probed` that a pass needs; zeros where nothing was probed.

@@ -10,6 +10,7 @@ use crate::exchange_mode::Exchange;
 use crate::fault::UnitFault;
 use crate::registry::Entry;
 use crate::state::SystemState;
+use crate::step::Step;
 
 pub(super) const MODE: Mode = Mode {
     entry: Entry {
@@ -40,7 +41,7 @@ pub(super) const MODE: Mode = Mode {
 
 /// Records the errors of the outputs. Where D is not smooth, that of one point says little about the next: the new inputs
 /// are tried where the unit allows it.
-fn keep_errors(state: &mut SystemState, pass: usize) -> Result<(), Box<UnitFault>> {
+fn keep_errors(state: &mut SystemState, pass: usize, step: &Step) -> Result<(), Box<UnitFault>> {
     let treated = &state.exchange.passes[pass];
     if !treated.is_smooth {
         return match treated.may_read_again {
@@ -51,7 +52,7 @@ fn keep_errors(state: &mut SystemState, pass: usize) -> Result<(), Box<UnitFault
     for &output in &treated.outputs {
         state.signals.stale_errors[output] = 0.0;
     }
-    estimate(state, pass, |signals, output, difference| {
+    estimate(state, pass, step, |signals, output, difference| {
         signals.stale_errors[output] -= difference;
         signals.start_changes[output] = -signals.stale_errors[output];
     })

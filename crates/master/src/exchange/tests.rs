@@ -1,6 +1,7 @@
 //! Exchange of outputs that depend directly on inputs, against closed forms.
 
 mod algebraic_loops;
+mod moving_gains;
 
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, UnitFault};

@@ -1,70 +1,82 @@
 //! The work that exchange modes share: D·(u − ũ), and outputs read under the new inputs.
 
+use super::review::review;
 use crate::counters::Counters;
 use crate::exchange_mode::Exchange;
-use crate::fault::UnitFault;
+use crate::fault::{Cause, UnitFault};
 use crate::state::{Pass, Signals, SystemState};
-use crate::unit::{Unit, UnitResult};
+use crate::step::Step;
+use crate::unit::{Handle, SavedState, StepOutcome, Unit, UnitResult};
 
-/// Computes D·(u − ũ), and gives `add` each output with its share.
+/// Computes D·(u − ũ) at the end of a macro-step, and gives `add` each output with its share.
 pub(super) fn estimate(
     state: &mut SystemState,
     index: usize,
+    step: &Step,
     add: fn(&mut Signals, usize, f64),
 ) -> Result<(), Box<UnitFault>> {
+    let pass = &mut state.exchange.passes[index];
+    let pairs = pass.inputs.iter().zip(&pass.new_inputs);
+    for (change, (&input, new)) in pass.changes.iter_mut().zip(pairs) {
+        *change = new - state.courses.values[input];
+    }
+    if pass.by_unit && read_by_unit(state, index)? {
+        let pass = &state.exchange.passes[index];
+        let responses = pass.outputs.iter().zip(&pass.new_outputs);
+        responses.for_each(|(&output, &response)| add(&mut state.signals, output, response));
+        return Ok(());
+    }
+    if state.exchange.passes[index].mode == Exchange::COMPENSATED {
+        review(state, index, step)?;
+    }
+    let pass = &state.exchange.passes[index];
+    let columns = pass.inputs.len();
+    for (column, change) in pass.changes.iter().enumerate() {
+        for (row, &output) in pass.outputs.iter().enumerate() {
+            let gain = pass.gains[row * columns + column];
+            add(&mut state.signals, output, gain * change);
+        }
+    }
+    Ok(())
+}
+
+/// Asks the unit for D, or for D·(u − ũ) where that is all that is wanted: returns whether it was. D stays where it denies both.
+fn read_by_unit(state: &mut SystemState, index: usize) -> Result<bool, Box<UnitFault>> {
     let SystemState {
         exchange,
-        signals,
         courses,
         units,
         counters,
         ..
     } = state;
     let pass = &mut exchange.passes[index];
-    let pairs = pass.inputs.iter().zip(&pass.new_inputs);
-    for (change, (&input, new)) in pass.changes.iter_mut().zip(pairs) {
-        *change = new - courses.values[input];
-    }
-    if pass.by_unit {
-        let member = &mut units.members[pass.component];
-        let unit = member.slot.unit();
-        // Compensation keeps its own D, and the ledger needs it where inputs move within steps, or begin them with other
-        // values than the new ones.
-        let are_held = || {
-            pass.inputs
-                .iter()
-                .all(|input| courses.inputs[*input].is_held())
-        };
-        let is_one_call = pass.mode == Exchange::STALE && pass.inputs.len() > 1 && are_held();
-        let read = match is_one_call {
-            true => read_response(unit, pass, counters).map(|()| true),
-            false => read_columns(unit, pass, counters).map(|()| false),
-        };
-        match read {
-            Ok(true) => {
-                let responses = pass.outputs.iter().zip(&pass.new_outputs);
-                responses.for_each(|(&output, &response)| add(signals, output, response));
-                return Ok(());
-            }
-            Ok(false) => {}
-            // The last ones that are known stay.
-            Err(fault)
-                if member
-                    .denied
-                    .takes(|denied| &mut denied.directional, &fault) =>
-            {
-                pass.by_unit = false;
-            }
-            Err(fault) => return Err(fault),
+    let member = &mut units.members[pass.component];
+    let unit = member.slot.unit();
+    // Compensation keeps its own D, and the ledger needs it where inputs move within steps, or begin them with other
+    // values than the new ones.
+    let are_held = || {
+        let mut inputs = pass.inputs.iter();
+        inputs.all(|input| courses.inputs[*input].is_held())
+    };
+    let is_one_call = pass.mode == Exchange::STALE && pass.inputs.len() > 1 && are_held();
+    let read = match is_one_call {
+        true => read_response(unit, pass, counters),
+        false => read_columns(unit, pass, counters),
+    };
+    match read {
+        Ok(()) if is_one_call => follow_response(pass),
+        Ok(()) => {}
+        // The last ones that are known stay.
+        Err(fault)
+            if member
+                .denied
+                .takes(|denied| &mut denied.directional, &fault) =>
+        {
+            pass.by_unit = false;
         }
+        Err(fault) => return Err(fault),
     }
-    let columns = pass.inputs.len();
-    for (column, change) in pass.changes.iter().enumerate() {
-        for (row, &output) in pass.outputs.iter().enumerate() {
-            add(signals, output, pass.gains[row * columns + column] * change);
-        }
-    }
-    Ok(())
+    Ok(is_one_call && pass.by_unit)
 }
 
 /// Reads D·(u − ũ) in one call.
@@ -76,6 +88,23 @@ fn read_response(unit: &mut dyn Unit, pass: &mut Pass, counters: &mut Counters) 
         &pass.changes,
         &mut pass.new_outputs,
     )
+}
+
+/// Corrects D by as little as makes it say what the unit has said of the last changes (Broyden 1965): the ledger goes on with it where
+/// an action begins on an input, and the errors of stale outputs where the unit denies its derivatives.
+fn follow_response(pass: &mut Pass) {
+    /// Below this part of the response, a difference is rounding. A choice.
+    const ROUNDING: f64 = 1e-9;
+    let size: f64 = pass.changes.iter().map(|change| change * change).sum();
+    let rows = pass.gains.chunks_exact_mut(pass.changes.len());
+    for (gains, response) in rows.zip(&pass.new_outputs) {
+        let terms = gains.iter().zip(&pass.changes);
+        let error = response - terms.map(|(gain, change)| gain * change).sum::<f64>();
+        if error.abs() > ROUNDING * response.abs() && size > 0.0 {
+            let pairs = gains.iter_mut().zip(&pass.changes);
+            pairs.for_each(|(gain, change)| *gain += error * change / size);
+        }
+    }
 }
 
 /// Reads D, a call for each input.
@@ -119,6 +148,31 @@ pub(super) fn try_inputs(state: &mut SystemState, index: usize) -> Result<(), Bo
         }
     }
     Ok(())
+}
+
+/// Makes a step of a length from a time, s, from a saved state with other inputs, and reads the outputs after it. Returns whether the
+/// unit has finished it; if not, it is back at the state.
+pub(super) fn outputs_after(
+    unit: &mut dyn Unit,
+    saved: &SavedState,
+    (time, length): (f64, f64),
+    (inputs, values): (&[Handle], &[f64]),
+    (outputs, found): (&[Handle], &mut [f64]),
+) -> UnitResult<bool> {
+    let mut attempt = || -> UnitResult<bool> {
+        unit.restore(saved)?;
+        unit.set_reals(inputs, values)?;
+        let is_done = unit.step(time, length)? == StepOutcome::Done;
+        if is_done {
+            unit.get_reals(outputs, found)?;
+        }
+        Ok(is_done)
+    };
+    match attempt() {
+        Err(fault) if !matches!(fault.cause, Cause::Error | Cause::Discard) => Err(fault),
+        Ok(true) => Ok(true),
+        Ok(false) | Err(_) => unit.restore(saved).map(|()| false),
+    }
 }
 
 /// The change of the input of a pass that has one, unless it is 0.

@@ -26,7 +26,7 @@ struct Polynomial {
 
 const PARAMETERS: &[ParameterInfo] = &[ParameterInfo {
     name: "on_jump",
-    summary: "where the values show a jump: keep the past, as published, or forget it; known events end it in any case",
+    summary: "where the values show a jump: keep the past, as published, or forget it; actions on the signal end it in any case",
     kind: ParameterKind::Word(&["keep", "forget"]),
 }];
 

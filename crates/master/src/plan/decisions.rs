@@ -12,6 +12,7 @@ pub(crate) fn decisions(graph: &Graph, state: Option<&SystemState>) -> Vec<Decis
     let mut decisions = graph.decisions.clone();
     if let Some(state) = state {
         exchange(graph, state, &mut decisions);
+        reviews(graph, state, &mut decisions);
     }
     extrapolation(graph, state, &mut decisions);
     if let Some(state) = state {
@@ -50,6 +51,34 @@ fn exchange(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
             why: why.to_owned(),
             from: graph.clock.start(),
         });
+    }
+}
+
+/// What compensation has found out about D while it ran, an entry for each output and kind.
+fn reviews(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
+    for pass in &state.exchange.passes {
+        for (row, output) in pass.record.rows.iter().zip(&pass.outputs) {
+            let mut add = |what: String, why: String, from: f64| {
+                decisions.push(Decision {
+                    r#where: graph.output_name(*output),
+                    what,
+                    why,
+                    from,
+                });
+            };
+            if let Some(first) = row.first {
+                let times = match row.measured {
+                    1 => "another D".to_owned(),
+                    count => format!("another D, {count} times until t = {} s", row.last),
+                };
+                let why = "steps from a saved state, taken back, show that D has moved";
+                add(times, why.to_owned(), first);
+            }
+            if let Some(from) = row.stale_from {
+                let why = "its correction D·(u − ũ) rings from point to point";
+                add("exchange stale".to_owned(), why.to_owned(), from);
+            }
+        }
     }
 }
 

@@ -290,7 +290,7 @@ fn pass_effects(
             puts_back: !reads_again,
         });
     }
-    if way == Some(LoopWay::TrialStep) {
+    if way == Some(LoopWay::TrialStep) || way.is_none() && pass.trial.is_some() {
         found.push(Effect::Tries { component });
     }
     if pass.mode.facts().follows_inputs {

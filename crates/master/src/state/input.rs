@@ -34,7 +34,7 @@ pub(crate) struct InputCourse {
     pub(super) comes_in_pieces: bool,
     piece: Curve,
     jumps: JumpDetector,
-    /// The past ends with the next value: the source has had an event.
+    /// The past ends with the next value: the source is another one, or none.
     is_to_forget: bool,
     /// Addition by the correction of a bond over the coming step.
     pub(crate) correction: Curve,
@@ -150,7 +150,8 @@ impl InputCourse {
         if is_forgotten {
             self.jumps = JumpDetector::default();
         }
-        let is_jump = !is_forgotten && self.jumps.is_jump(extrapolation.as_ref(), value, time);
+        let error = value - extrapolation.at(time);
+        let is_jump = !is_forgotten && self.jumps.is_jump(error, value);
         let slope = (!slope.is_nan()).then_some(slope * self.factor);
         extrapolation.observe(Sample { time, value, slope });
         if is_forgotten || self.is_discrete {
@@ -161,7 +162,7 @@ impl InputCourse {
         is_jump
     }
 
-    /// Forgets the past before the value that is observed next: the source has had an event.
+    /// Forgets the past before the value that is observed next: an action of a scenario begins or ends on it.
     pub(crate) fn forget(&mut self) {
         self.is_to_forget = self.extrapolation.is_some();
     }

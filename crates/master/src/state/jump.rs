@@ -1,6 +1,5 @@
 //! Jumps of a signal, found in the errors of its prediction. The course of an input asks at each value; it forgets nothing itself.
 
-use crate::extrapolation::Extrapolation;
 use crate::extremes::{fading, greater};
 use crate::state_stream::stored;
 
@@ -28,14 +27,9 @@ const SMALLEST: f64 = 1e-3;
 const FADE: f64 = 0.9;
 
 impl JumpDetector {
-    /// Whether `value`, published at `time`, differs from the prediction of `extrapolation` as it only does at a discontinuity.
-    pub(crate) fn is_jump(
-        &mut self,
-        extrapolation: &dyn Extrapolation,
-        value: f64,
-        time: f64,
-    ) -> bool {
-        let error = (value - extrapolation.at(time)).abs();
+    /// Whether `value` differs from its prediction by an `error` that is only there at a discontinuity.
+    pub(crate) fn is_jump(&mut self, error: f64, value: f64) -> bool {
+        let error = error.abs();
         self.magnitude = greater(value.abs(), self.magnitude);
         self.predictions = self.predictions.saturating_add(1);
         let is_jump = self.predictions > WARM_UP

@@ -2,7 +2,7 @@
 
 use crate::exchange_mode::Exchange;
 use crate::state_stream::stored;
-use crate::unit::Handle;
+use crate::unit::{Handle, SavedState};
 
 /// A pass of the exchange between steps, ready to run: some inputs of a component, and the outputs
 /// that depend on them directly.
@@ -13,7 +13,8 @@ pub(crate) struct Pass {
     pub(crate) input_handles: Vec<Handle>,
     pub(crate) outputs: Vec<usize>,
     pub(crate) output_handles: Vec<Handle>,
-    /// D: ∂output/∂input, row by row; measured again at each point where the unit gives derivatives.
+    /// D: ∂output/∂input, row by row; measured again at each point where the unit gives derivatives, else where it has
+    /// moved.
     pub(crate) gains: Vec<f64>,
     /// D is smooth, as far as it was probed: the errors of stale outputs follow from it.
     pub(crate) is_smooth: bool,
@@ -27,6 +28,107 @@ pub(crate) struct Pass {
     /// The new inputs less those of the last step.
     pub(crate) changes: Vec<f64>,
     pub(crate) new_outputs: Vec<f64>,
+    pub(crate) record: PassRecord,
+    /// The unit can go back, so that D may be measured again in steps.
+    pub(crate) trial: Option<PassTrial>,
+}
+
+/// How the outputs of a pass have followed its inputs so far.
+#[derive(Debug, Default)]
+pub(crate) struct PassRecord {
+    /// Communication points so far.
+    pub(crate) points: u64,
+    /// Of each input: its values at the ends of the last steps, newest first.
+    pub(crate) inputs: Vec<[f64; 4]>,
+    pub(crate) rows: Vec<RowRecord>,
+    /// Points until D may be measured again, and how many that were.
+    pub(crate) wait: u64,
+    pub(crate) patience: u64,
+    /// D had moved when it was measured last.
+    pub(crate) is_moving: bool,
+}
+
+/// How one output has followed the inputs of its pass so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct RowRecord {
+    /// The output as the last steps left it, newest first.
+    pub(crate) values: [f64; 4],
+    /// The greatest magnitude so far.
+    pub(crate) magnitude: f64,
+    /// The usual error of the prediction: the greatest, fading.
+    pub(crate) usual: f64,
+    /// The last correction, and how often it has turned, one after the other.
+    pub(crate) correction: f64,
+    pub(crate) turns: u32,
+    /// Another D was measured now; how often so far; the first and the last time, s.
+    pub(crate) is_other: bool,
+    pub(crate) measured: u64,
+    pub(crate) first: Option<f64>,
+    pub(crate) last: f64,
+    /// The output stays stale from this time on, s.
+    pub(crate) stale_from: Option<f64>,
+}
+
+impl PassRecord {
+    /// Of so many inputs and outputs.
+    pub(crate) fn new(inputs: usize, outputs: usize) -> Self {
+        Self {
+            inputs: vec![[0.0; 4]; inputs],
+            rows: vec![RowRecord::default(); outputs],
+            ..Self::default()
+        }
+    }
+}
+
+impl Clone for PassRecord {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Uses the memory of the lists again.
+    fn clone_from(&mut self, source: &Self) {
+        let Self {
+            points,
+            inputs,
+            rows,
+            wait,
+            patience,
+            is_moving,
+        } = source;
+        (self.points, self.wait, self.patience) = (*points, *wait, *patience);
+        self.is_moving = *is_moving;
+        self.inputs.clone_from(inputs);
+        self.rows.clone_from(rows);
+    }
+}
+
+/// Room for the trial steps of a pass.
+pub(crate) struct PassTrial {
+    /// The unit is given this stop time, s, beyond which no trial step goes; infinite where there is none.
+    pub(crate) until: f64,
+    /// It has shown that it goes back.
+    pub(crate) is_checked: bool,
+    pub(crate) saved: Option<SavedState>,
+    /// Inputs that are tried, and the outputs after a step with those of the step before and with them.
+    pub(crate) inputs: Vec<f64>,
+    pub(crate) usual: Vec<f64>,
+    pub(crate) tried: Vec<f64>,
+}
+
+impl PassTrial {
+    /// Of so many inputs and outputs.
+    pub(crate) fn new((inputs, outputs): (usize, usize), until: f64) -> Self {
+        Self {
+            until,
+            is_checked: false,
+            saved: None,
+            inputs: vec![0.0; inputs],
+            usual: vec![0.0; outputs],
+            tried: vec![0.0; outputs],
+        }
+    }
 }
 
 /// How the outputs of a component follow its inputs in steps.
@@ -46,7 +148,8 @@ stored!(Pass {
     gains,
     new_inputs,
     changes,
-    new_outputs;
+    new_outputs,
+    record;
     component,
     mode,
     inputs,
@@ -56,5 +159,28 @@ stored!(Pass {
     is_smooth,
     may_read_again,
     by_unit,
-    in_loop
+    in_loop,
+    trial
+});
+
+stored!(PassRecord {
+    points,
+    inputs,
+    rows,
+    wait,
+    patience,
+    is_moving
+});
+
+stored!(RowRecord {
+    values,
+    magnitude,
+    usual,
+    correction,
+    turns,
+    is_other,
+    measured,
+    first,
+    last,
+    stale_from
 });

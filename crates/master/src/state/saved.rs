@@ -1,6 +1,8 @@
 //! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are no part of it.
 
-use super::{Channel, Corrector, InputCourse, LoopRecord, Member, ReducedModel, SystemState};
+use super::{
+    Channel, Corrector, InputCourse, LoopRecord, Member, PassRecord, ReducedModel, SystemState,
+};
 use crate::fault::Fault;
 use crate::graph::Graph;
 use crate::step::Step;
@@ -23,6 +25,8 @@ pub(crate) struct Saved {
     exchanged: Vec<f64>,
     start_changes: Vec<f64>,
     loops: Vec<LoopRecord>,
+    /// D of each pass, and what is known of it.
+    passes: Vec<(Vec<f64>, PassRecord)>,
     correctors: Vec<Corrector>,
     models: Vec<ReducedModel>,
     channels: Vec<Channel>,
@@ -41,13 +45,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
         courses,
         signals,
         bonds,
-        exchange:
-            super::Passes {
-                modes: _,
-                passes: _,
-                loops,
-                step_responses: _,
-            },
+        exchange,
         models,
         scenario,
         counters: _,
@@ -73,10 +71,7 @@ pub(crate) fn save(state: &mut SystemState, saved: &mut Saved, step: &Step) -> R
     save_courses(courses, saved);
     save_signals(signals, saved);
     saved.begun.clone_from(begun);
-    saved.loops.resize_with(loops.len(), LoopRecord::default);
-    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops.iter()) {
-        record.clone_from(&algebraic_loop.record);
-    }
+    save_exchange(exchange, saved);
     saved.correctors.clone_from(&bonds.correctors);
     saved.models.clone_from(&models.running);
     saved.channels.clone_from(&scenario.channels);
@@ -99,6 +94,24 @@ fn save_courses(courses: &super::Courses, saved: &mut Saved) {
     saved.inputs.clone_from(inputs);
     saved.values.clone_from(values);
     saved.slopes.clone_from(slopes);
+}
+
+fn save_exchange(exchange: &super::Passes, saved: &mut Saved) {
+    let super::Passes {
+        modes: _,
+        passes,
+        loops,
+        step_responses: _,
+    } = exchange;
+    saved.loops.resize_with(loops.len(), LoopRecord::default);
+    for (record, algebraic_loop) in saved.loops.iter_mut().zip(loops) {
+        record.clone_from(&algebraic_loop.record);
+    }
+    saved.passes.resize_with(passes.len(), Default::default);
+    for ((gains, record), pass) in saved.passes.iter_mut().zip(passes) {
+        gains.clone_from(&pass.gains);
+        record.clone_from(&pass.record);
+    }
 }
 
 fn save_signals(signals: &super::Signals, saved: &mut Saved) {
@@ -164,6 +177,10 @@ pub(crate) fn restore(state: &mut SystemState, saved: &Saved, step: &Step) -> Re
     state.signals.start_changes.clone_from(&saved.start_changes);
     for (algebraic_loop, record) in state.exchange.loops.iter_mut().zip(&saved.loops) {
         algebraic_loop.record.clone_from(record);
+    }
+    for (pass, (gains, record)) in state.exchange.passes.iter_mut().zip(&saved.passes) {
+        pass.gains.clone_from(gains);
+        pass.record.clone_from(record);
     }
     state.bonds.correctors.clone_from(&saved.correctors);
     state.models.running.clone_from(&saved.models);

@@ -14,6 +14,8 @@ const DRIVEN_ENERGY: f64 = 30.0;
 
 /// Sets the stream of the elements apart from that of the abilities.
 const ELEMENTS: u64 = 0x5eed;
+/// Sets that of the abilities of vendors' units apart from both.
+const VENDORS: u64 = 0xfee1;
 
 /// What a system has beside linear springs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,6 +162,7 @@ impl Draw {
     fn abilities(&mut self) -> Abilities {
         let values_only = Abilities {
             caches_outputs: false,
+            may_read_again: true,
             has_derivatives: false,
             has_states: false,
             input_derivatives: 0,
@@ -176,6 +179,17 @@ impl Draw {
             },
         }
     }
+
+    /// What units of vendors can do: none declares that its outputs may be read again.
+    fn abilities_of_vendors(&mut self) -> Abilities {
+        let mut abilities = self.abilities();
+        if abilities.has_states {
+            abilities.has_derivatives = self.flip();
+            abilities.input_derivatives = [0, 1, 3][self.below(3)];
+        }
+        abilities.may_read_again = false;
+        abilities
+    }
 }
 
 /// How far a run goes with its macro-steps.
@@ -187,6 +201,8 @@ pub enum Reach {
     Healthy,
     /// Small macro-steps, and rest until one force is switched on, at any time of the run.
     StepResponse,
+    /// Macro-steps as they are in use: held inputs leave errors up to the range.
+    Usual,
 }
 
 impl RandomSystem {
@@ -230,6 +246,33 @@ impl RandomSystem {
         system
     }
 
+    /// The system of a seed with drawn elements, of units as vendors make them, with one communication step to a macro-step.
+    #[must_use]
+    pub fn of_vendors(seed: u64) -> Self {
+        let mut system = Self::with_drawn_elements(seed, Reach::Usual);
+        // Another stream, so that masses, springs and elements are those of the seed.
+        let first = SplitMix64::new(!seed ^ VENDORS).next_bits();
+        let mut draw = Draw(SplitMix64::new(first));
+        let abilities = draw.abilities_of_vendors();
+        // Near rest friction sticks and stops are closed, from which D falls when they let go.
+        let speed = if draw.flip() {
+            1.0
+        } else {
+            draw.between(1e-3, 1.0)
+        };
+        for node in &mut system.nodes {
+            node.abilities = abilities;
+            node.rate = 1;
+            node.start = [draw.0.next_unit() * 0.4 - 0.2, speed * node.start[1]];
+            for element in &mut node.between {
+                if let Element::Friction { force, .. } = element {
+                    *force *= draw.between(1.0, 10.0);
+                }
+            }
+        }
+        system
+    }
+
     /// The kinds of its elements, where they were drawn.
     #[must_use]
     pub fn kinds(&self) -> &[ElementKind] {
@@ -267,6 +310,7 @@ impl RandomSystem {
         let growth = match reach {
             Reach::BeyondTheLimit => draw.between(0.03, 3000.0),
             Reach::Healthy | Reach::StepResponse => draw.between(1e-3, 0.3),
+            Reach::Usual => draw.between(0.01, 3.0),
         };
         let energy = self.energy();
         let usual = self.fastest(energy / self.nodes.len() as f64, false);
@@ -322,7 +366,7 @@ impl RandomSystem {
     fn excite(&mut self, draw: &mut Draw, reach: Reach) {
         let latest = match reach {
             Reach::StepResponse => 1.0,
-            Reach::BeyondTheLimit | Reach::Healthy => 0.98,
+            Reach::BeyondTheLimit | Reach::Healthy | Reach::Usual => 0.98,
         };
         let step = (latest * draw.0.next_unit() * self.steps as f64).floor();
         let mass = draw.below(self.nodes.len());

@@ -47,7 +47,7 @@ impl MassUnit {
             .collect();
         let capabilities = Capabilities {
             input_derivatives: node.abilities.input_derivatives,
-            fresh_outputs: !node.abilities.caches_outputs,
+            fresh_outputs: node.abilities.may_read_again && !node.abilities.caches_outputs,
             directional_derivatives: node.abilities.has_derivatives,
             save_and_restore: node.abilities.has_states,
             serialize: false,

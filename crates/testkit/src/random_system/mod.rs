@@ -53,6 +53,8 @@ pub struct RandomSystem {
 pub struct Abilities {
     /// Outputs are computed at the end of a step only, and again read as they were.
     pub caches_outputs: bool,
+    /// Declares that outputs may be read again between steps, unless it caches them.
+    pub may_read_again: bool,
     /// Directional derivatives.
     pub has_derivatives: bool,
     /// States can be saved and restored.
@@ -64,6 +66,7 @@ pub struct Abilities {
 impl Abilities {
     const ALL: Self = Self {
         caches_outputs: false,
+        may_read_again: true,
         has_derivatives: true,
         has_states: true,
         input_derivatives: 1,
@@ -223,6 +226,7 @@ impl RandomSystem {
             let [caches_outputs, has_derivatives, has_states] = [(); 3].map(|()| draw.flip());
             node.abilities = Abilities {
                 caches_outputs,
+                may_read_again: true,
                 has_derivatives,
                 has_states,
                 input_derivatives: [0, 0, 1, 3][draw.below(4)],

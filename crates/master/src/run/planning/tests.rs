@@ -182,9 +182,11 @@ fn system(seed: u64, is_reversed: bool) -> (System, Vec<(String, Calls)>) {
 }
 
 /// The calls of each unit that the plan lists for a macro-step with so many passes of its iteration.
-fn planned(run: &Run, index: u64, passes: u64) -> Vec<Vec<Call>> {
+/// With each, whether it may make trial steps after them.
+fn planned(run: &Run, index: u64, passes: u64) -> Vec<(Vec<Call>, bool)> {
     let state = &run.state;
     let mut calls = vec![Vec::new(); state.units.members.len()];
+    let mut tries = vec![false; calls.len()];
     let mut list = Vec::new();
     let is_due = |component: usize, phase: Phase| {
         let at = index + u64::from(phase == Phase::End);
@@ -199,6 +201,7 @@ fn planned(run: &Run, index: u64, passes: u64) -> Vec<Vec<Call>> {
     );
     for effect in list {
         match effect {
+            Effect::Tries { component } => tries[component] = true,
             Effect::Sets { component } => calls[component].push(Call::Set),
             Effect::Gets { component, .. } => calls[component].push(Call::Get),
             Effect::ReadsAgain { component, .. } => calls[component].extend([Call::Set, Call::Get]),
@@ -215,7 +218,7 @@ fn planned(run: &Run, index: u64, passes: u64) -> Vec<Vec<Call>> {
             _ => {}
         }
     }
-    calls
+    calls.into_iter().zip(tries).collect()
 }
 
 fn add_effects(
@@ -284,8 +287,13 @@ fn units_get_the_calls_of_the_plan_and_every_plan_keeps_the_rules() {
                 continue;
             }
             steps += 1;
-            for ((name, recorded), expected) in calls.iter().zip(&expected) {
-                let found = recorded.lock().unwrap().clone();
+            for ((name, recorded), (expected, tries)) in calls.iter().zip(&expected) {
+                let mut found = recorded.lock().unwrap().clone();
+                let beyond = found.get(expected.len()..).unwrap_or_default();
+                let mut trials = beyond.chunks(3);
+                if *tries && trials.all(|trial| trial == [Call::Set, Call::Step, Call::Get]) {
+                    found.truncate(expected.len());
+                }
                 assert_eq!(
                     found,
                     *expected,
