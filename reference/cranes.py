@@ -99,18 +99,18 @@ def rates(crane):
         return [w1, w2, (b1 * inertia2 - c * b2) / determinant, (inertia1 * b2 - c * b1) / determinant] + out, forces
 
     def observe(y):
-        """Lengths, rate of length 1, force 1 and mechanical energy."""
-        (s1, d1, _), (s2, _, _) = geometry(y[0], y[1])
+        """Lengths, rate of length 1, force 1, mechanical energy and rate of length 2."""
+        (s1, d1, _), (s2, d21, d22) = geometry(y[0], y[1])
         th1, th2, w1, w2 = y[:4]
         kinetic = 0.5 * inertia1 * w1**2 + 0.5 * inertia2 * w2**2 + coupling * cos(th1 - th2) * w1 * w2
         energy = kinetic + weight1 * sin(th1) + weight2 * sin(th2)
-        return s1, s2, d1 * w1, f((0.0, 0.0), y)[1][0], energy
+        return s1, s2, d1 * w1, f((0.0, 0.0), y)[1][0], energy, d21 * w1 + d22 * w2
 
     return f, observe
 
 
 def reference(crane, h=1e-4):
-    """Lengths, rate of length 1, force 1 and mechanical energy each millisecond, by Runge-Kutta 4."""
+    """Lengths, rate of length 1, force 1, mechanical energy and rate of length 2 each millisecond, by Runge-Kutta 4."""
     f, observe = rates(crane)
     actuators = crane[0]
     y = [math.pi / 6, 1.5 * math.pi, 0.0, 0.0]
@@ -169,6 +169,14 @@ class Fleet:
         """Steps the mechanics with actuator or pressures' forces, (runs, 2)."""
         for members, solver, piston in self.groups:
             solver.step(h, mechanics.Forces(forces[members], piston))
+
+    def share(self, members, s, sd, inverse, H):
+        """The displacement correction that friction C allows, (members, 1), with pressures: H / 2 over the greatest sum of a
+        column of (W C)^-1, at most 0.5."""
+        friction = self.pistons.of(members).passive(s, sd)[1]
+        is_absent = (friction == 0)[:, :, None] * np.eye(2)
+        columns = np.linalg.inv(inverse * friction[:, None, :] + is_absent) - is_absent
+        return np.minimum(0.5, H / 2 / np.abs(columns).sum(1).max(1)[:, None])
 
     def full_force(self, s, sd):
         return self.circuits.pressure_force() + self.pistons.passive(s, sd)[0]
@@ -247,11 +255,12 @@ def fine(runs, stop=STOP):
 def impulses(runs, stop=STOP, exchange=1e-3):
     """Runs (crane, formulation, coupling, H in ms, displacement correction) with interface models that pass on impulses:
     from M_eff and Q_eff of the start of a macro-step, the model and the circuits exchange every `exchange` s, inputs held
-    at the model's new values; the mechanics then step with the mean of the force or of the pressures. Returns lengths and
-    the rate of length 1 of each run, at its communication points: fewer of them where it leaves the limits of 5 m/s and 1e9 Pa."""
+    at the model's new values; the mechanics then step with the mean of the force or of the pressures. A correction "auto" is
+    chosen by the friction. Returns lengths and their rates of each run, at its communication points: fewer of them where
+    it leaves the limits of 5 m/s and 1e9 Pa."""
     fleet = Fleet(runs)
     macro = np.array([run[3] for run in runs])
-    gain = np.array([float(run[4]) for run in runs])[:, None]
+    gain = np.array([np.nan if run[4] == "auto" else float(run[4]) for run in runs])[:, None]
     micro = round(exchange / MICRO)
     u_ref = hydraulics.programs(np.arange(round(stop / MICRO) + 1) * MICRO)
     is_pressure = fleet.is_pressure[:, None]
@@ -262,7 +271,7 @@ def impulses(runs, stop=STOP, exchange=1e-3):
     extra = np.zeros_like(s)  # rate that corrects it
     s_m, w_m = s.copy(), sd.copy()
     mean = np.zeros_like(s)
-    out = [[(s[i, 0], s[i, 1], sd[i, 0])] for i in range(fleet.runs)]
+    out = [[(*s[i], *sd[i])] for i in range(fleet.runs)]
     holds = np.ones(fleet.runs, bool)
 
     def efforts():
@@ -293,9 +302,11 @@ def impulses(runs, stop=STOP, exchange=1e-3):
         s, sd = mechanics.lengths(q[due], v[due])
         inverse[due], free[due] = mechanics.interface_model(q[due], v[due])
         s_m[due], w_m[due] = s, sd
-        extra[due] = gain[due] * (s - s_circuit[due]) / (macro[due, None] * exchange)
+        H = macro[due, None] * exchange
+        shares = np.where(np.isnan(gain[due]), fleet.share(due, s, sd, inverse[due], H), gain[due])
+        extra[due] = shares * (s - s_circuit[due]) / H
         for place, i in enumerate(due):
-            out[i].append((s[place, 0], s[place, 1], sd[place, 0]))
+            out[i].append((*s[place], *sd[place]))
         # The circuits' efforts under the inputs that the mechanics have now.
         full, before = efforts()
     return [np.array(states) for states in out]

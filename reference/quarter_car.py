@@ -1,4 +1,5 @@
-"""Quarter car, NEPCE and ECCO: Sadjina & Pedersen 2019, tables 4 to 9.
+"""Quarter car, NEPCE and ECCO: Sadjina & Pedersen 2019, tables 4 to 9; beside them the error of the power over time (figs 4 to
+6), and the displacement passed on as a signal (footnote 7).
 
 A chassis and a wheel that meets a step of the road, linear or with a square-root damper, cut above (case ...1) or below
 (...2) its suspension. Both sides make 256 steps of forward Euler in each macro-step and hand over outputs that were
@@ -85,6 +86,42 @@ class BelowSuspension:
         return e[0], e[1] + slope(self.is_linear, a[0] - self.v_c) * e[0]
 
 
+class AboveWithSignal(AboveSuspension):
+    """Footnote 7: side 1 passes its displacement on, too, and side 2 holds it over a step."""
+
+    def __init__(self, is_linear):
+        super().__init__(is_linear)
+        self.z_c = 0.0
+
+    def step(self, dt, a):
+        h = dt / MICRO
+        z = self.z_c  # held
+        v_c, z_w, v_w, z_c = self.v_c, self.z_w, self.v_w, self.z_c
+        for _ in range(MICRO):
+            f = K_C * (z_w - z) + damper(self.is_linear, v_w - a[1])
+            z_c, v_c = z_c + h * v_c, v_c - h * a[0] / M_C
+            z_w, v_w = z_w + h * v_w, v_w + h * (K_W * (ROAD - z_w) - f) / M_W
+        self.v_c, self.z_w, self.v_w, self.z_c, self.s = v_c, z_w, v_w, z_c, z_w - z
+
+
+class BelowWithSignal(BelowSuspension):
+    """The same: side 2 passes its displacement on, and side 1 holds it."""
+
+    def __init__(self, is_linear):
+        super().__init__(is_linear)
+        self.z_c = 0.0
+
+    def step(self, dt, a):
+        h = dt / MICRO
+        z = self.z_w  # held
+        v_c, z_w, v_w, z_c = self.v_c, self.z_w, self.v_w, self.z_c
+        for _ in range(MICRO):
+            f = K_C * (z - z_c) + damper(self.is_linear, a[0] - v_c)
+            z_c, v_c = z_c + h * v_c, v_c + h * f / M_C
+            z_w, v_w = z_w + h * v_w, v_w + h * (K_W * (ROAD - z_w) - a[1]) / M_W
+        self.v_c, self.z_w, self.v_w, self.z_c, self.s = v_c, z_w, v_w, z_c, z - z_c
+
+
 # Cut, linearity, stop time, greatest step of ECCO, alpha of NEPCE, ECCO's tolerances with NEPCE and its modification.
 CASES = {
     "lin1": (AboveSuspension, True, 4.0, 1e-2, 0.95, 1.6e-6, 1.6e-6),
@@ -111,17 +148,17 @@ def exact_power(case):
     def at(times):
         times = np.concatenate([[0.0], times])
         states = integration.solve(rates, [0.0] * 4, times, 1e-12)
-        side = 1 if cut is AboveSuspension else 3
+        side = 1 if issubclass(cut, AboveSuspension) else 3
         return np.array([-force(y) * y[side] for y in states[1:].tolist()])
 
     return at
 
 
-def run(case, alpha=0.0, is_modified=False, tolerance=None):
+def run(case, alpha=0.0, is_modified=False, tolerance=None, with_signal=None):
     """Times, steps' sizes, powers, and residual powers at both ends of each step, from outputs under the inputs as they
     are."""
     cut, is_linear, stop, greatest = CASES[case][:4]
-    car = cut(is_linear)
+    car = (with_signal or cut)(is_linear)
     u, du, before = (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)
     dt = 1e-5 if tolerance else 1e-3
     t, out, number = 0.0, [], 0
@@ -153,17 +190,22 @@ def run(case, alpha=0.0, is_modified=False, tolerance=None):
     return np.array(out).T
 
 
+def runs_of(case, **options):
+    *_, alpha, with_nepce, with_modified = CASES[case]
+    return {
+        "stale": run(case, **options),
+        "nepce": run(case, alpha, **options),
+        "nepce-feedthrough": run(case, alpha, True, **options),
+        "ecco": run(case, tolerance=with_nepce, **options),
+        "ecco, nepce": run(case, alpha, tolerance=with_nepce, **options),
+        "ecco, nepce-feedthrough": run(case, alpha, True, with_modified, **options),
+    }
+
+
 def table():
-    for case, (_, _, stop, _, alpha, with_nepce, with_modified) in CASES.items():
+    for case, (_, _, stop, *_) in CASES.items():
         exact = exact_power(case)
-        runs = {
-            "stale": run(case),
-            "nepce": run(case, alpha),
-            "nepce-feedthrough": run(case, alpha, True),
-            "ecco": run(case, tolerance=with_nepce),
-            "ecco, nepce": run(case, alpha, tolerance=with_nepce),
-            "ecco, nepce-feedthrough": run(case, alpha, True, with_modified),
-        }
+        runs = runs_of(case)
         for name, (times, steps, powers, starts, ends) in runs.items():
             yield case, name, "dP", np.abs(powers - exact(times)) @ steps / stop, "W"
             yield case, name, "|dE|", abs(ends @ steps), "J"
@@ -172,5 +214,19 @@ def table():
             yield case, name, "P mean", powers @ steps / times[-1], "W"
 
 
+def variants():
+    """Figures that no benchmark has: dP by seconds of the linear car, and dP and |dE| with the displacement as a signal."""
+    for case, signal in (("lin1", AboveWithSignal), ("lin2", BelowWithSignal)):
+        exact, stop = exact_power(case), CASES[case][2]
+        for name, (times, steps, powers, *_) in runs_of(case).items():
+            errors = np.abs(powers - exact(times)) * steps
+            for second in range(round(stop)):
+                part = (times > second) & (times <= second + 1)
+                yield case, name, f"dP from {second} to {second + 1} s", errors[part].sum(), "W"
+        for name, (times, steps, powers, _, ends) in runs_of(case, with_signal=signal).items():
+            yield case, f"{name}, signal", "dP", np.abs(powers - exact(times)) @ steps / stop, "W"
+            yield case, f"{name}, signal", "|dE|", abs(ends @ steps), "J"
+
+
 if __name__ == "__main__":
-    rows.main(__file__, {"quarter-car": table})
+    rows.main(__file__, {"quarter-car": table, "quarter-car-variants": variants})

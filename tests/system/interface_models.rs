@@ -6,6 +6,7 @@ use gyrator::unit::{
     Capabilities, Causality, Handle, StepOutcome, UnitDescription, UnitResult, Variable,
 };
 use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, System, Unit, Value};
+use gyrator_testkit::Trace;
 
 /// Inverse mass, 1/kg, of two coordinates, and their free accelerations, m/s².
 const W: [[f64; 2]; 2] = [[1.0 / 1700.0, -1.0 / 9000.0], [-1.0 / 9000.0, 1.0 / 400.0]];
@@ -238,6 +239,63 @@ fn options_follow_their_recursions() {
     assert_follows(run("parallel"), hand.clone(), |h| h.parallel(D, N), 60);
     assert_follows(run("fast-first"), hand.clone(), |h| h.fast_first(D, N), 60);
     assert_follows(run("pipelined"), hand, |h| h.pipelined(D, N), 60);
+}
+
+/// The bits of a run in which the masses receive the springs' forces without their dampers, which are in `forces`, or
+/// the whole forces.
+fn bits(step: f64, order: &str, effort: &str, share: Option<f64>) -> Vec<u64> {
+    let mut system = System::new(step);
+    system.stop_time(20.0 * step);
+    system.method("jacobi").extrapolation("hold");
+    system.add("masses", masses());
+    for (i, (k, c)) in ["1", "2"].iter().zip(K.into_iter().zip(C)) {
+        let name = format!("spring{i}");
+        system.add(&name, spring(k, c)).exchange("fresh");
+        system.connect(&format!("masses.s{i}"), &format!("{name}.s"));
+        let effort = (&*format!("{name}.{effort}"), &*format!("masses.f{i}"));
+        let flow = (&*format!("masses.v{i}"), &*format!("{name}.v"));
+        system.bond(&format!("bond {i}"), effort, flow);
+    }
+    let model = system
+        .interface_model("model", "masses", 1e-3)
+        .bonds(&["bond 1", "bond 2"])
+        .positions(&["s1", "s2"])
+        .mass(&["w11", "w12", "w22"], &["b1", "b2"])
+        .forces(&["spring1.f", "spring2.f"])
+        .order(order);
+    let _ = match share {
+        Some(share) => model.option("displacement_correction", share),
+        None => model,
+    };
+    let mut run = start(system);
+    let trace = Trace::of(&mut run).unwrap();
+    run.run().unwrap();
+    trace.bits()
+}
+
+/// W·C = [5.88, −0.333; −1.11, 7.5] 1/s: the greatest sum of a column of its inverse is the first one's.
+#[test]
+fn the_share_that_is_chosen_follows_the_friction() {
+    let [[a, b], [c, d]] = [0, 1].map(|row| [0, 1].map(|column| W[row][column] * C[column]));
+    let bound = (a * d - b * c) / (d.abs() + c.abs());
+    assert!((bound - 5.08).abs() < 0.01, "{bound}");
+    for order in ["fast-first", "pipelined"] {
+        for (step, share) in [(4e-3, 2e-3 * bound), (0.25, 0.5)] {
+            let chosen = bits(step, order, "p", None);
+            let given = bits(step, order, "p", Some(share));
+            let close = chosen.iter().zip(&given).all(|(chosen, given)| {
+                let [chosen, given] = [chosen, given].map(|bits| f64::from_bits(*bits));
+                (chosen - given).abs() <= 1e-9 * given.abs().max(1e-9)
+            });
+            assert!(close, "{order}, {step}");
+            assert_ne!(chosen, bits(step, order, "p", Some(0.0)), "{order}, {step}");
+        }
+        // The damper's force would be late.
+        let [chosen, none] = [None, Some(0.0)].map(|share| bits(4e-3, order, "f", share));
+        assert_eq!(chosen, none, "{order}");
+    }
+    let [chosen, none] = [None, Some(0.0)].map(|share| bits(4e-3, "parallel", "p", share));
+    assert_eq!(chosen, none);
 }
 
 /// Sums up the velocity that it is given to a displacement, with the derivative if it takes one; its

@@ -34,6 +34,7 @@ mod ledgers;
 mod linear_implicit;
 mod methods;
 mod nominal;
+mod nonlinear_damping;
 mod packed;
 mod quarter_car;
 mod random_choices;

@@ -517,12 +517,12 @@ fn interface_model(model: &InterfaceModelReport) -> String {
         schedule.force.word(),
         schedule.inputs.word()
     );
+    let share = schedule.displacement_correction;
+    if share != Some(0.0) {
+        let share = share.map_or("auto".to_owned(), |share| short(share).to_string());
+        let _ = write!(line, ", displacement correction {share}");
+    }
     for (name, value, usual) in [
-        (
-            "displacement correction",
-            schedule.displacement_correction,
-            0.0,
-        ),
         ("mass factor", schedule.mass_factor, 1.0),
         ("lag", schedule.lag, 0.0),
     ] {

@@ -56,13 +56,13 @@ impl Specification {
         }
     }
 
-    /// For one signal only, without smoother: two states, and a moderate answer to steps.
+    /// For one signal only, without smoother: a state more than the order of the weight, and a moderate answer to steps.
     #[must_use]
-    pub fn one_sided() -> Self {
+    pub fn one_sided(weight_order: u32) -> Self {
         Self {
             smoother_cutoff: None,
             control_weight: 3e-3,
-            ..Self::of_order(1)
+            ..Self::of_order(weight_order)
         }
     }
 }

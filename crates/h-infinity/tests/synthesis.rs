@@ -178,7 +178,7 @@ fn errors_vanish_at_low_frequencies() {
 
 #[test]
 fn remembered_designs_are_the_same() {
-    let specification = Specification::one_sided();
+    let specification = Specification::one_sided(1);
     let designs = [(); 2].map(|()| specification.design().unwrap());
     assert_eq!(designs[0], designs[1]);
     assert_eq!(designs[0], specification.synthesize().unwrap());

@@ -14,7 +14,6 @@
 //! much. Without the correction, the energy of staleness would have fed on itself: where W_stale is the part x of the energy that
 //! goes over the bond, it would be (exp x − 1)/x times as large.
 
-use crate::correction::StaleFeedthrough;
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
 use crate::state::{StepResponse, SystemState, added_to, errors_of, outputs_of};
@@ -272,8 +271,8 @@ fn is_known(state: &SystemState, bond: &Bond) -> bool {
     is_seen || !is_unknown
 }
 
-/// Whether outputs of a bond are stale, once it is known how they are exchanged.
-pub(crate) fn stale_feedthrough(state: &SystemState, bond: &Bond) -> StaleFeedthrough {
+/// Whether outputs of a bond are known to be stale, once it is known how they are exchanged.
+pub(crate) fn is_stale(state: &SystemState, bond: &Bond) -> bool {
     let SystemState {
         graph,
         signals,
@@ -284,7 +283,7 @@ pub(crate) fn stale_feedthrough(state: &SystemState, bond: &Bond) -> StaleFeedth
     let mut outputs = axes.flat_map(|axis| [axis.effort_output, axis.flow_output]);
     let is_unknown = |output: usize| signals.start_changes[output].is_nan();
     if !is_known(state, bond) || outputs.clone().any(is_unknown) {
-        return StaleFeedthrough::Unknown;
+        return false;
     }
     // Where D was measured as zero at the start, it is so for the run, unless the unit gives it at each point.
     let is_stale = |output: usize| {
@@ -295,10 +294,7 @@ pub(crate) fn stale_feedthrough(state: &SystemState, bond: &Bond) -> StaleFeedth
                 pass.outputs.contains(&output) && (pass.by_unit || !pass.is_smooth || !is_zero)
             })
     };
-    match outputs.any(is_stale) {
-        true => StaleFeedthrough::Known,
-        false => StaleFeedthrough::None,
-    }
+    outputs.any(is_stale)
 }
 
 /// Whether another corrected bond has a component of this one.

@@ -31,14 +31,22 @@ pub enum Throttle {
     /// A throttle of 4 mm, pistons with less friction, the programs of the spools exchanged, and heavier masses on the links: a
     /// crane of this project, on which couplings that suit the others fail.
     Medium,
+    /// As [`Medium`](Self::Medium), with a sixth of its friction: a vibration that a coupling excites dies away slowly.
+    Slippery,
 }
 
 impl Throttle {
+    /// Whether the crane is one of this project: masses, friction, throttles, hoses and programs are not those of the paper.
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Medium | Self::Slippery)
+    }
+
     /// Point masses between the links and at the end, kg.
     pub(crate) fn masses(self) -> [f64; 2] {
         match self {
             Self::Narrow | Self::Wide => [250.0, 100.0],
-            Self::Medium => [400.0, 180.0],
+            Self::Medium | Self::Slippery => [400.0, 180.0],
         }
     }
 }

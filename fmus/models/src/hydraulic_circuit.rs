@@ -96,15 +96,17 @@ impl HydraulicCircuit {
         } else {
             (Piston::SECOND, 3.93e-5, 9.42e-5)
         };
-        if throttle == Throttle::Medium {
-            piston.c = 6e4;
+        match throttle {
+            Throttle::Medium => piston.c = 6e4,
+            Throttle::Slippery => piston.c = 1e4,
+            Throttle::Narrow | Throttle::Wide => {}
         }
         let load = if is_first {
             weight(throttle.masses())
         } else {
             0.0
         };
-        let has_first_program = is_first != (throttle == Throttle::Medium);
+        let has_first_program = is_first != throttle.is_own();
         let spool_program = if has_first_program {
             spool_program::FIRST
         } else {
@@ -115,8 +117,8 @@ impl HydraulicCircuit {
             (Throttle::Narrow, false) => (2.5e-3, 9.42e-6),
             (Throttle::Wide, true) => (6e-3, 4.71e-5),
             (Throttle::Wide, false) => (6e-3, 5.5e-5),
-            (Throttle::Medium, true) => (4e-3, 1.5e-5),
-            (Throttle::Medium, false) => (4e-3, 1.8e-5),
+            (Throttle::Medium | Throttle::Slippery, true) => (4e-3, 1.5e-5),
+            (Throttle::Medium | Throttle::Slippery, false) => (4e-3, 1.8e-5),
         };
         Self {
             piston,

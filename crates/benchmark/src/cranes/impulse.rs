@@ -31,20 +31,20 @@ const IMPULSES: [Impulse; 3] = [
     Impulse {
         names: ["impulse, 10 ms", "impulse, 20 ms", "impulse, 30 ms", "impulse, 50 ms", "impulse, to 100 ms"],
         formulation: Formulation::Restarted, coupling: Coupling::Pressure,
-        prediction: Prediction::Impulse { displacement_correction: 0.0 },
+        prediction: Prediction::Impulse { displacement_correction: Some(0.0) },
         finishes: 100,
     },
     Impulse {
         names: ["impulse, displacement correction, 10 ms", "impulse, displacement correction, 20 ms",
             "impulse, displacement correction, 30 ms", "impulse, displacement correction, 50 ms", "impulse, displacement correction, to 100 ms"],
         formulation: Formulation::Restarted, coupling: Coupling::Pressure,
-        prediction: Prediction::Impulse { displacement_correction: 1.0 },
+        prediction: Prediction::Impulse { displacement_correction: Some(1.0) },
         finishes: 100,
     },
     Impulse {
         names: ["impulse, ALI1, force, 10 ms", "impulse, ALI1, force, 20 ms", "impulse, ALI1, force, 30 ms", "impulse, ALI1, force, 50 ms", "impulse, ALI1, force, to 80 ms"],
         formulation: Formulation::IndexOne, coupling: Coupling::Force,
-        prediction: Prediction::Impulse { displacement_correction: 0.0 },
+        prediction: Prediction::Impulse { displacement_correction: Some(0.0) },
         finishes: 80,
     },
 ];
@@ -66,7 +66,7 @@ impl Impulse {
         match self.prediction {
             Prediction::Impulse {
                 displacement_correction,
-            } if displacement_correction > 0.0 => 1e-4,
+            } if displacement_correction > Some(0.0) => 1e-4,
             _ => 1e-3,
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct CraneOutcome {
     pub(crate) rms_s: [f64; 2],
     /// Root mean square of the rates' errors, m/s.
     pub(crate) rms_v: [f64; 2],
+    /// Greatest rate of a length over the greatest true one.
+    pub(crate) greatest_rate: f64,
     /// Root mean square of the forces' errors, N.
     pub(crate) rms_force: [f64; 2],
     /// Root mean square and greatest magnitude of the energy's error, J.
@@ -58,6 +60,7 @@ impl CraneOutcome {
         residual_abs: f64::INFINITY,
         rms_s: [f64::INFINITY; 2],
         rms_v: [f64::INFINITY; 2],
+        greatest_rate: f64::INFINITY,
         rms_force: [f64::INFINITY; 2],
         energy: [f64::INFINITY; 2],
         balance: f64::INFINITY,
@@ -176,6 +179,7 @@ struct CraneSums {
     residual: f64,
     residual_abs: f64,
     squares: [[f64; 2]; 3],
+    greatest_rate: f64,
     energy: [f64; 2],
     start_energy: f64,
     last: [(f64, f64); 2],
@@ -212,6 +216,7 @@ impl CraneSums {
             residual: 0.0,
             residual_abs: 0.0,
             squares: [[0.0; 2]; 3],
+            greatest_rate: 0.0,
             energy: [0.0; 2],
             start_energy: 0.0,
             last: [(0.0, 0.0); 2],
@@ -284,6 +289,7 @@ impl CraneSums {
             return;
         };
         for i in 0..self.actuators {
+            self.greatest_rate = self.greatest_rate.max(view.reals[self.columns.v[i]].abs());
             let errors = [
                 view.reals[self.columns.s[i]] - exact.s[i],
                 view.reals[self.columns.v[i]] - exact.v[i],
@@ -312,12 +318,16 @@ impl CraneSums {
     fn outcome(&self, is_finished: bool) -> CraneOutcome {
         let root = |squares: [f64; 2]| squares.map(|sum| (sum / self.points).sqrt());
         let [rms_s, rms_v, rms_force] = self.squares.map(root);
+        let motions = self.reference.iter().flat_map(|motions| motions.iter());
+        let rates = motions.flat_map(|motion| motion.v);
+        let greatest = rates.fold(0.0, |greatest: f64, rate| greatest.max(rate.abs()));
         CraneOutcome {
             is_finished: is_finished && !self.is_beyond,
             residual: self.residual,
             residual_abs: self.residual_abs,
             rms_s,
             rms_v,
+            greatest_rate: self.greatest_rate / greatest,
             rms_force,
             energy: [(self.energy[0] / self.points).sqrt(), self.energy[1]],
             balance: self.balance,

@@ -1,6 +1,6 @@
 //! How the cranes are cut and coupled.
 
-use fmu_models::{Crane, HydraulicCircuit, Throttle};
+use fmu_models::{Crane, HydraulicCircuit};
 use gyrator_system::{InterfaceModel, Spanned, SystemFile, Value};
 
 use super::{CIRCUIT, MECHANICS};
@@ -36,8 +36,8 @@ pub(crate) enum Prediction {
     InterfaceModel,
     /// By the interface model, the circuits first: the mechanics receives the mean force.
     Impulse {
-        /// Share of the displacement error that is fed back.
-        displacement_correction: f64,
+        /// Share of the displacement error that is fed back; `None` leaves the choice to the run.
+        displacement_correction: Option<f64>,
     },
     /// As the impulse, with both sides in parallel.
     Pipelined,
@@ -164,13 +164,14 @@ impl Setup {
             Prediction::Impulse {
                 displacement_correction,
             } => {
-                model.set_option(
-                    "displacement_correction",
-                    Value::Real(displacement_correction),
-                );
+                let share = displacement_correction.map_or_else(|| word("auto"), Value::Real);
+                model.set_option("displacement_correction", share);
                 "fast-first"
             }
-            Prediction::Pipelined => "pipelined",
+            Prediction::Pipelined => {
+                model.set_option("displacement_correction", Value::Real(0.0));
+                "pipelined"
+            }
             _ => {
                 model.set_option("inputs", word("linear"));
                 "parallel"
@@ -203,9 +204,10 @@ impl Setup {
                 Value::Boolean(self.formulation == Formulation::Restarted),
             ),
         ];
-        if self.crane.throttle == Throttle::Medium {
+        if self.crane.throttle.is_own() {
             let [between, at_end] = self.crane.masses();
-            let friction = |actuator| HydraulicCircuit::of(actuator, Throttle::Medium).friction();
+            let friction =
+                |actuator| HydraulicCircuit::of(actuator, self.crane.throttle).friction();
             let reals = [
                 ("m_p", between),
                 ("m_h", at_end),
@@ -223,7 +225,7 @@ impl Setup {
         let mut parameters: Vec<_> = reals
             .map(|(name, value)| (name, Value::Real(value)))
             .collect();
-        if self.crane.throttle == Throttle::Medium {
+        if self.crane.throttle.is_own() {
             parameters.push(("c", Value::Real(circuit.friction())));
         }
         let program = if circuit.has_first_program() {

@@ -32,7 +32,7 @@ impl Designs {
         };
         Ok(Self {
             paper: paper.design()?,
-            one_sided: Specification::one_sided().design()?,
+            one_sided: Specification::one_sided(1).design()?,
         })
     }
 }

@@ -184,8 +184,8 @@ fn errors(pool: &FmuPool<'_>) -> Result<Chart, MeasureError> {
     .logarithmic()
     .decades()
     .source("beyond Rahikainen et al. 2020");
-    let impulse = |displacement_correction| Prediction::Impulse {
-        displacement_correction,
+    let impulse = |share| Prediction::Impulse {
+        displacement_correction: Some(share),
     };
     let restarted = Formulation::Restarted;
     let lines = [

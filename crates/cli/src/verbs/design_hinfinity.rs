@@ -20,8 +20,8 @@ pub(super) struct Options {
     #[arg(long, value_name = "SECONDS", value_parser = positive, default_value_t = 1.0)]
     #[arg(allow_negative_numbers = true)]
     macro_step: f64,
-    /// Two states and no smoother, for one of the two signals: the variant to use first
-    #[arg(long, conflicts_with_all = ["weight_order", "smoother_cutoff"])]
+    /// No smoother, for one of the two signals: the variant to use first
+    #[arg(long, conflicts_with = "smoother_cutoff")]
     one_sided: bool,
     /// Order of the error's weight: with a higher one, low frequencies count more
     #[arg(long, value_name = "1|2|3", default_value_t = 1)]
@@ -88,7 +88,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 impl Options {
     fn specification(&self) -> Specification {
         let usual = if self.one_sided {
-            Specification::one_sided()
+            Specification::one_sided(self.weight_order)
         } else {
             Specification {
                 smoother_cutoff: self.smoother_cutoff.0,

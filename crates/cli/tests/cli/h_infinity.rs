@@ -25,6 +25,26 @@ fn the_one_sided_compensator_has_two_states_and_a_picture() {
     assert!(bench.read("error.svg").ends_with("</svg>\n"));
 }
 
+/// γ by `reference/hinfinity.py`, without a smoother.
+#[test]
+fn the_one_sided_compensator_takes_weights_of_higher_order() {
+    for (order, gamma) in [("1", 0.0137755), ("2", 0.00731408), ("3", 0.00753499)] {
+        let arguments = [
+            "design-hinfinity",
+            "--one-sided",
+            "--weight-order",
+            order,
+            "--json",
+        ];
+        let outcome = Bench::new().run(arguments);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let found = facts["gamma"].as_f64().unwrap();
+        assert!((found / gamma - 1.0).abs() < 1e-3, "{order}: {found}");
+        assert_eq!(facts["smoother_cutoff"], serde_json::Value::Null);
+    }
+}
+
 #[test]
 fn designs_that_make_no_sense_are_wrong_use() {
     for arguments in [

@@ -23,7 +23,7 @@ fn summaries_name_them_and_their_options() {
     let outcome = bench.run(arguments.into_iter().chain(["--summary", "summary.json"]));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let line = "interface model actuators: mechanics with circuit1 every 0.001 s, fast-first, force mean, inputs hold, \
-                displacement correction 0.5";
+                displacement correction auto";
     let shown = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(shown.contains(line), "{shown}");
     let summary = std::fs::read_to_string(bench.path("summary.json")).unwrap();
@@ -31,7 +31,7 @@ fn summaries_name_them_and_their_options() {
     let model = &summary["interface_models"][0];
     assert_eq!(model["fast_components"][0], "circuit1");
     assert_eq!(model["order"], "fast-first");
-    assert_eq!(model["displacement_correction"], 0.5);
+    assert_eq!(model["displacement_correction"], "auto");
 }
 
 #[test]

@@ -27,20 +27,8 @@ pub struct BondFacts {
     pub effort_degree: usize,
     /// Degree of the extrapolation of the flow, at the receiver.
     pub flow_degree: usize,
-    /// Whether outputs of the bond are a step late.
-    pub stale: StaleFeedthrough,
-}
-
-/// Direct feed-through of the outputs of a bond that is exchanged stale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum StaleFeedthrough {
-    /// There is none: outputs follow no input directly, or were exchanged so that they follow the new ones.
-    #[default]
-    None,
-    /// D is known, and so are the [errors](Side::error) of the outputs.
-    Known,
-    /// There may be some: it is declared and could not be measured.
-    Unknown,
+    /// Direct feed-through is known to be exchanged stale: outputs of the bond are a step late.
+    pub is_stale: bool,
 }
 
 /// One direction of a bond at a communication point k: the efforts, or the flows, axis by axis.
@@ -192,17 +180,15 @@ pub trait Correction: Send {
         Vec::new()
     }
 
-    /// The choices that it has made by itself, with their last changes, oldest first.
-    fn choices(&self) -> Vec<CorrectionChoice> {
-        Vec::new()
+    /// The choice that it has made by itself for the run.
+    fn choice(&self) -> Option<CorrectionChoice> {
+        None
     }
 }
 
 /// A choice that a correction has made by itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CorrectionChoice {
-    /// Simulated time from which it holds, s; `None` from the start on.
-    pub from: Option<f64>,
     /// The choice.
     pub what: &'static str,
     /// The reason.
@@ -285,7 +271,7 @@ mod tests {
             flow_feedthrough: false,
             effort_degree: 0,
             flow_degree: 0,
-            stale: StaleFeedthrough::Known,
+            is_stale: true,
         }
     }
 
@@ -330,7 +316,7 @@ mod tests {
             ("nepce", false, false),
             ("nepce-feedthrough", true, false),
             ("equal-displacement", false, false),
-            ("auto", false, true),
+            ("auto", false, false),
         ] {
             let expected = CorrectionFacts {
                 degree: 0,
@@ -353,7 +339,7 @@ mod tests {
         }
         assert_eq!(Nothing.limit(), None);
         assert_eq!(Nothing.parameters_in_force(), []);
-        assert_eq!(Nothing.choices(), []);
+        assert_eq!(Nothing.choice(), None);
         // Its state is not kept in a file.
         let mut stream = StateStream::to_write();
         Nothing.transfer(&mut stream);

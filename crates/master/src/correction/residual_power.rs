@@ -244,29 +244,6 @@ impl Correction for ResidualPower {
 }
 
 impl ResidualPower {
-    /// With μ from the energy audit, and usual values else.
-    pub(super) fn by_audit() -> Self {
-        Self {
-            mu: Share::Audit(RunningShare::default()),
-            mu_in_force: 0.5,
-            nu: 0.0,
-            limit: Limit {
-                relative: 1.0,
-                absolute: f64::INFINITY,
-            },
-            minimum_flow: 0.0,
-            threshold: 0.0,
-            corrects_flow: false,
-            corrects: "auto",
-            account: EnergyAccount::default(),
-        }
-    }
-
-    /// The audit has found that the correction harms, and it is off for the rest of the run.
-    pub(super) fn is_off(&self) -> bool {
-        matches!(&self.mu, Share::Audit(share) if share.is_off)
-    }
-
     /// End a gives the power weight·effort·flow and end b receives it; the corrected end's own
     /// balance has the opposite sign at end a.
     fn sign(&self) -> f64 {

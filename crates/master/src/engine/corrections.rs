@@ -1,7 +1,7 @@
 //! Corrections of the bonds: proposed at a communication point, limited together, added to the
 //! courses of the inputs. The operation `correct`; it gives units nothing.
 
-use crate::audit::stale_feedthrough;
+use crate::audit::is_stale;
 use crate::curve::Curve;
 use crate::exchange::derivative;
 use crate::fault::Fault;
@@ -13,7 +13,7 @@ pub(super) fn begin(state: &mut SystemState) {
     let mut correctors = std::mem::take(&mut state.bonds.correctors);
     for corrector in &mut correctors {
         let bond = &state.graph.bonds[corrector.bond];
-        corrector.begin(&state.graph, stale_feedthrough(state, bond));
+        corrector.begin(&state.graph, is_stale(state, bond));
     }
     state.bonds.correctors = correctors;
 }

@@ -107,11 +107,7 @@ fn specification(arguments: &Arguments, order: u32) -> Specification {
                 .or(usual.smoother_cutoff),
             ..usual
         },
-        _ => Specification {
-            weight_order: usual.weight_order,
-            weight_cutoff: usual.weight_cutoff,
-            ..Specification::one_sided()
-        },
+        _ => Specification::one_sided(order),
     };
     let or = |name: &str, usual: f64| arguments.number_or_auto(name).unwrap_or(usual);
     Specification {
@@ -520,9 +516,9 @@ mod tests {
             (found[0], found.len())
         };
         let one = |specification| (specification, 1);
-        assert_eq!(specified(&[]), one(Specification::one_sided()));
+        assert_eq!(specified(&[]), one(Specification::one_sided(1)));
         let auto = ("weight_order", Value::String("auto".to_owned()));
-        assert_eq!(specified(&[auto]), (Specification::one_sided(), 3));
+        assert_eq!(specified(&[auto]), (Specification::one_sided(1), 3));
         let smoothed = ("variant", Value::String("smoothed".to_owned()));
         let order = ("weight_order", Value::Real(3.0));
         assert_eq!(
@@ -535,7 +531,7 @@ mod tests {
             one(Specification {
                 weight_order: 3,
                 weight_cutoff: third.weight_cutoff,
-                ..Specification::one_sided()
+                ..Specification::one_sided(1)
             })
         );
         let expected = Specification {

@@ -40,11 +40,11 @@ pub(crate) const INPUTS: ParameterInfo = ParameterInfo {
     kind: ParameterKind::Word(&[FastInputs::Hold.word(), FastInputs::Linear.word()]),
 };
 
-pub(crate) const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo::number(
+pub(crate) const DISPLACEMENT_CORRECTION: ParameterInfo = ParameterInfo::number_or_auto(
     "displacement_correction",
     "share of the difference between the true displacement and the one fed so far that is added to the fed \
-              velocities over the next macro-step",
-    0.0,
+              velocities over the next macro-step; auto: as much as the friction of the multibody component allows, at most \
+              half, and nothing in order parallel or without positions",
     (0.0, 1.0),
 );
 
@@ -74,7 +74,7 @@ pub struct ScheduleFacts {
 /// The facts that follow from the parameters.
 pub(crate) fn facts(arguments: &Arguments, (): &()) -> ScheduleFacts {
     ScheduleFacts {
-        needs_positions: arguments.number("displacement_correction") > 0.0,
+        needs_positions: arguments.number_or_auto("displacement_correction") > Some(0.0),
         needs_force_rates: arguments.word("force") == PassedForce::Predicted.word(),
     }
 }

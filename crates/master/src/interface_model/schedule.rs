@@ -70,8 +70,9 @@ pub struct Schedule {
     pub force: PassedForce,
     /// How the inputs of the fast components go from one exchange to the next.
     pub inputs: FastInputs,
-    /// Share of the displacement error that is fed back over the next macro-step.
-    pub displacement_correction: f64,
+    /// Share of the displacement error that is fed back over the next macro-step; `None` chooses it by the friction.
+    #[serde(serialize_with = "number_or_auto")]
+    pub displacement_correction: Option<f64>,
     /// Factor on the effective mass.
     pub mass_factor: f64,
     /// Age of the masses and free accelerations that are used, in macro-steps.
@@ -89,10 +90,21 @@ impl Schedule {
             order,
             force: PassedForce::of(arguments),
             inputs: FastInputs::of(arguments),
-            displacement_correction: arguments.number("displacement_correction"),
+            displacement_correction: arguments.number_or_auto("displacement_correction"),
             mass_factor: arguments.number("mass_factor"),
             lag: lag as f64,
             age: lag as usize,
         }
+    }
+}
+
+/// As a system file has it.
+fn number_or_auto<S: serde::Serializer>(
+    number: &Option<f64>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => serializer.serialize_f64(*number),
+        None => serializer.serialize_str("auto"),
     }
 }

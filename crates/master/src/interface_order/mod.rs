@@ -7,6 +7,7 @@
 
 mod fast_first;
 mod fast_side;
+mod feedback;
 mod parallel;
 mod pipelined;
 mod reading;

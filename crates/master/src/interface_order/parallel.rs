@@ -19,7 +19,12 @@ pub(super) const ORDER: Order = Order {
         source: "Rahikainen 2020 §2.3.1",
         parameters: &[FORCE, INPUTS, DISPLACEMENT_CORRECTION, MASS_FACTOR, LAG],
         facts,
-        build: |arguments| Schedule::new("parallel", arguments),
+        build: |arguments| {
+            let mut schedule = Schedule::new("parallel", arguments);
+            // The force at the start lets the stiff loop grow already.
+            schedule.displacement_correction.get_or_insert(0.0);
+            schedule
+        },
     },
     begin: &START,
     end: &END,

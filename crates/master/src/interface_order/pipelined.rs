@@ -6,6 +6,7 @@
 
 use super::Order;
 use super::fast_side;
+use super::feedback::feed_back;
 use super::reading::read_forces;
 use super::stage::{Act, Moment, heavy};
 use super::start::{START, keep_start, plan_inputs_from_outside, read, start};
@@ -88,6 +89,8 @@ fn go_on(moment: &mut Moment<'_>) -> Result<(), Fault> {
         return start(moment);
     }
     read(moment)?;
+    // The error that was known at the start of the last macro-step.
+    feed_back(moment)?;
     let Moment {
         state,
         running,
@@ -95,13 +98,10 @@ fn go_on(moment: &mut Moment<'_>) -> Result<(), Fault> {
         step,
         ..
     } = moment;
+    let reals = &state.signals.reals;
     for (index, coordinate) in model.coordinates.iter().enumerate() {
-        let reals = &state.signals.reals;
         let position = coordinate.position.map_or(0.0, |output| reals[output]);
-        let known_before = running.displacement_error[index];
         running.displacement_error[index] = position - running.fed_displacement[index];
-        let correction = model.schedule.displacement_correction;
-        running.feedback[index] = correction * known_before / step.size;
     }
     keep_start(running);
     read_fast_outputs_again(state, running, model, step)?;

@@ -1,5 +1,6 @@
 //! The start of a reduced model from the published outputs of the multibody component.
 
+use super::feedback::feed_back;
 use super::reading::{predict_means, read_forces, read_mass};
 use super::stage::{Act, Moment, forces, heavy, reads};
 use crate::fault::Fault;
@@ -28,7 +29,6 @@ pub(super) fn start(moment: &mut Moment<'_>) -> Result<(), Fault> {
         state,
         running,
         model,
-        step,
         ..
     } = moment;
     let reals = &state.signals.reals;
@@ -39,10 +39,16 @@ pub(super) fn start(moment: &mut Moment<'_>) -> Result<(), Fault> {
         if !running.has_started {
             running.fed_displacement[index] = position;
         }
-        let error = position - running.fed_displacement[index];
-        running.displacement_error[index] = error;
-        running.feedback[index] = model.schedule.displacement_correction * error / step.size;
+        running.displacement_error[index] = position - running.fed_displacement[index];
     }
+    feed_back(moment)?;
+    let Moment {
+        state,
+        running,
+        model,
+        step,
+        ..
+    } = moment;
     keep_start(running);
     if model.schedule.force == PassedForce::Predicted {
         predict_means(

@@ -23,12 +23,11 @@ pub(crate) fn decisions(graph: &Graph, state: Option<&SystemState>) -> Vec<Decis
 
 fn correction(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
     for corrector in &state.bonds.correctors {
-        let choices = corrector.correction.choices().into_iter();
-        decisions.extend(choices.map(|choice| Decision {
+        decisions.extend(corrector.correction.choice().map(|choice| Decision {
             r#where: graph.bonds[corrector.bond].name.clone(),
             what: choice.what.to_owned(),
             why: choice.why.to_owned(),
-            from: choice.from.unwrap_or(graph.clock.start()),
+            from: graph.clock.start(),
         }));
     }
 }

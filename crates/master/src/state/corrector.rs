@@ -1,9 +1,7 @@
 //! A bond with a correction, while it runs. The operation `correct` asks it for additions; it sets no input itself.
 
 use super::InputCourse;
-use crate::correction::{
-    BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side, StaleFeedthrough,
-};
+use crate::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
 use crate::graph::{Axis, Bond, Graph};
 use crate::state_stream::stored;
@@ -107,7 +105,7 @@ fn receptions(graph: &Graph, bond: &Bond) -> Vec<[Reception; 2]> {
     vec![both; bond.axes.len()]
 }
 
-fn facts(graph: &Graph, bond: &Bond, stale: StaleFeedthrough) -> BondFacts {
+fn facts(graph: &Graph, bond: &Bond, is_stale: bool) -> BondFacts {
     let step = |component: usize| graph.components[component].rate.ratio() / f64::from(bond.every);
     let degree = |input: usize| graph.inputs[input].facts.degree;
     let feeds_through =
@@ -139,15 +137,15 @@ fn facts(graph: &Graph, bond: &Bond, stale: StaleFeedthrough) -> BondFacts {
             .map(|axis| degree(axis.flow_input))
             .max()
             .unwrap_or(0),
-        stale,
+        is_stale,
     }
 }
 
 impl Corrector {
     /// Begins, once it is known how the outputs of the bond are exchanged.
-    pub(crate) fn begin(&mut self, graph: &Graph, stale: StaleFeedthrough) {
+    pub(crate) fn begin(&mut self, graph: &Graph, is_stale: bool) {
         let bond = &graph.bonds[self.bond];
-        self.correction.begin(&facts(graph, bond, stale));
+        self.correction.begin(&facts(graph, bond, is_stale));
     }
 
     /// Moves to the point at which `step` starts.

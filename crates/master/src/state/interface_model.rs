@@ -1,6 +1,7 @@
 //! A reduced interface model, while it runs, as data. Its stages compute with it.
 
 use crate::curve::Curve;
+use crate::elimination::Elimination;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Prediction};
 use crate::state_stream::stored;
@@ -31,6 +32,9 @@ pub(crate) struct ReducedModel {
     pub(crate) displacement_error: Vec<f64>,
     /// Velocity that is added to the fed one, against the displacement error.
     pub(crate) feedback: Vec<f64>,
+    /// Friction of the multibody component, by coordinate, and the equations that the share of the feedback is chosen with.
+    pub(crate) friction: Vec<f64>,
+    pub(crate) equations: Elimination,
     /// Mean efforts over the macro-step, by effort.
     pub(crate) means: Vec<f64>,
     pub(crate) first_efforts: Vec<f64>,
@@ -91,6 +95,8 @@ impl ReducedModel {
             progress: vec![1.0; count],
             displacement_error: zeros(),
             feedback: zeros(),
+            friction: zeros(),
+            equations: Elimination::new(count),
             means: vec![0.0; described.efforts.len()],
             first_efforts: vec![0.0; described.efforts.len()],
             prediction: Prediction::new(count),
@@ -132,11 +138,13 @@ stored!(ReducedModel {
     progress,
     displacement_error,
     feedback,
+    friction,
     means,
     first_efforts,
     prediction,
     force_rate,
     stiffness;
-    model
+    model,
+    equations
 });
 stored!(FastInput { planned, first; input, drive });

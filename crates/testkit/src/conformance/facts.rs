@@ -2,7 +2,6 @@
 
 use gyrator::correction::{
     BondFacts, BondPoint, CORRECTIONS, Correction, CorrectionFacts, Increments, Side,
-    StaleFeedthrough,
 };
 use gyrator::extrapolation::{
     Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample, SignalSteps,
@@ -279,7 +278,7 @@ fn increments(chosen: &Chosen<dyn Correction>, held: f64, jacobian: f64) -> Vec<
         flow_feedthrough: false,
         effort_degree: 0,
         flow_degree: 0,
-        stale: StaleFeedthrough::Known,
+        is_stale: true,
     });
     let mut last = Increments::none(1);
     let step = |index: u64| {
@@ -477,7 +476,7 @@ fn method(choice: &Choice, chosen: &Chosen<dyn Method>) -> Result<(), String> {
 
 fn interface_order(_: &Choice, chosen: &Chosen<Schedule>) -> Result<(), String> {
     let (facts, schedule) = (chosen.usual_facts(), chosen.build());
-    let feeds_back = schedule.displacement_correction > 0.0;
+    let feeds_back = schedule.displacement_correction > Some(0.0);
     equal("needs_positions", facts.needs_positions, feeds_back)?;
     let predicts = schedule.force == PassedForce::Predicted;
     equal("needs_force_rates", facts.needs_force_rates, predicts)

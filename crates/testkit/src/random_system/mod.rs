@@ -6,7 +6,6 @@ mod mass_unit;
 use gyrator::random::SplitMix64;
 use gyrator::{Run, RunOptions, System, Word};
 
-use crate::step_outputs::StepOutputs;
 use elements::Element;
 pub use elements::{ElementKind, Reach};
 use mass_unit::MassUnit;
@@ -38,8 +37,6 @@ pub struct RandomSystem {
     pub correction: Option<Word>,
     /// Whether the choice of method, exchange and extrapolation is left to the program.
     pub is_untuned: bool,
-    /// Whether units compute outputs in steps only, so that no probe shows their direct feed-through.
-    pub hides_feedthrough: bool,
     /// Method of the coupling.
     pub method: &'static str,
     /// Longest inner step of units and truth, s.
@@ -207,7 +204,6 @@ impl RandomSystem {
             sense: 1.0,
             correction: None,
             is_untuned: false,
-            hides_feedthrough: false,
             method: "jacobi",
             inner_step: INNER_STEP,
             kinds: Vec::new(),
@@ -273,11 +269,9 @@ impl RandomSystem {
         for (index, node) in self.nodes.iter().enumerate() {
             let name = format!("n{index}");
             let unit = MassUnit::new(node.clone(), self.children(index), self.inner_step);
-            let settings = match self.hides_feedthrough {
-                true => system.add(&name, StepOutputs::new(unit).without_saved_states()),
-                false => system.add(&name, unit),
-            };
-            let settings = settings.step_size(step / f64::from(node.rate));
+            let settings = system
+                .add(&name, unit)
+                .step_size(step / f64::from(node.rate));
             if !self.is_untuned {
                 settings
                     .extrapolation(self.extrapolation)
