@@ -51,7 +51,6 @@ pub(crate) use groups::{GroupCall, GroupProfile};
 use sampling::{SharedTiming, Stands, Tally, Timing};
 use trace::Trace;
 pub use trace::TraceEvent;
-pub(crate) use units::make_profiled;
 pub use units::{ProfiledUnit, ProfiledUnits, Waits};
 
 use crate::unit::Unit;

@@ -7,8 +7,8 @@ use super::calls::{Call, Calls};
 use super::sampling::Timing;
 use crate::start_error::LoadError;
 use crate::unit::{
-    Handle, Made, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder, UnitResult,
-    UnitWrapper, Value,
+    AroundFmu, FmuUnit, Handle, Made, Period, SavedState, StepOutcome, Unit, UnitMaker, UnitOrder,
+    UnitResult, UnitWrapper, Value,
 };
 
 /// Makes units whose calls are measured; those of the maker inside as they are without a profile.
@@ -31,7 +31,23 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
     }
 
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError> {
-        self.inner.make(order)
+        Ok(self.make_in_place(order)?.map(Made::into_unit))
+    }
+
+    fn make_in_place(&mut self, order: &UnitOrder<'_>) -> Result<Option<Made>, LoadError> {
+        let Some(profile) = &self.profile else {
+            return self.inner.make_in_place(order);
+        };
+        let calls = profile.calls(order.name());
+        let make = || order.make(&mut self.inner);
+        let made = measured(profile, &calls, Call::Load, Timing::All, make)?;
+        Ok(Some(match made {
+            Made::Here(unit) => Made::Around(Box::new(ProfiledUnit::new(unit, profile, calls))),
+            other => {
+                let unit = ProfiledUnit::new(other.into_unit(), profile, calls);
+                Made::Elsewhere(Box::new(unit))
+            }
+        }))
     }
 
     fn set_apart(&mut self, component: &str, why: &str) -> bool {
@@ -41,29 +57,6 @@ impl<M: UnitMaker> UnitMaker for ProfiledUnits<M> {
     fn notes(&self) -> Vec<String> {
         self.inner.notes()
     }
-
-    fn profile(&self) -> Option<&Profile> {
-        self.profile.as_ref()
-    }
-}
-
-/// Makes the unit of a component, and measures that and its calls.
-pub(crate) fn make_profiled(
-    profile: &Profile,
-    component: &str,
-    make: impl FnOnce() -> Result<Made, LoadError>,
-) -> Result<Made, LoadError> {
-    let calls = profile.calls(component);
-    let made = measured(profile, &calls, Call::Load, Timing::All, make)?;
-    Ok(match made {
-        Made::Here(unit) => Made::Profiled(ProfiledUnit::new(unit, profile, calls)),
-        // An FMU in this process that is measured already is measured twice.
-        other => Made::Elsewhere(Box::new(ProfiledUnit::new(
-            other.into_unit(),
-            profile,
-            calls,
-        ))),
-    })
 }
 
 /// Time in which calls of a component's unit wait.
@@ -120,6 +113,8 @@ pub struct ProfiledUnit<U> {
     profile: Profile,
     calls: Arc<Calls>,
 }
+
+impl AroundFmu for ProfiledUnit<FmuUnit> {}
 
 impl<U: Unit> ProfiledUnit<U> {
     pub(super) fn new(unit: U, profile: &Profile, calls: Arc<Calls>) -> Self {

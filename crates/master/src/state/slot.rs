@@ -1,10 +1,12 @@
 //! A unit in its place among the members. The engine's inner loops and the groups of FMUs call it; it passes calls on, and
 //! never changes what they mean.
 
+use std::any::Any;
+
 use gyrator_fmu::{Instance, Interruption};
 
 use crate::profile::{GroupCall, ProfiledUnit};
-use crate::unit::FmuUnit;
+use crate::unit::{AroundFmu, FmuUnit};
 use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
 
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
@@ -21,6 +23,18 @@ pub(crate) enum Slot {
 // The three hot calls are inlined always: each has two callers, and its result would else travel
 // through memory.
 impl Slot {
+    /// With a unit around an FMU, which is called in groups if its type is known here.
+    pub(crate) fn around(unit: Box<dyn AroundFmu>) -> Self {
+        let is_profiled = (&*unit as &dyn Any).is::<ProfiledUnit<FmuUnit>>();
+        if !is_profiled {
+            return Self::Other(unit);
+        }
+        match (unit as Box<dyn Any>).downcast::<ProfiledUnit<FmuUnit>>() {
+            Ok(unit) => Self::Profiled(*unit),
+            Err(_) => unreachable!("its type was looked at"),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         match self {

@@ -182,7 +182,7 @@ fn slot(
 ) -> Result<Slot, LoadError> {
     ties.during(order, || match order.make(maker)? {
         Made::Here(unit) => Ok(Slot::Fmu(unit)),
-        Made::Profiled(unit) => Ok(Slot::Profiled(unit)),
+        Made::Around(unit) => Ok(Slot::around(unit)),
         Made::Elsewhere(unit) => Ok(Slot::Other(unit)),
     })
 }

@@ -20,7 +20,7 @@ pub use linear_unit::{LinearUnit, ShapeError};
 pub use physical_unit::PhysicalUnit;
 pub(crate) use physical_unit::{Conversion, Quantity};
 pub use process_ties::{ProcessChange, ProcessTies};
-pub use unit_maker::{InProcess, Made, UnitMaker, UnitOrder};
+pub use unit_maker::{AroundFmu, InProcess, Made, UnitMaker, UnitOrder};
 pub use unit_wrapper::UnitWrapper;
 
 /// Names a variable to its unit; unique per [`VariableType`] only (C-52). An FMI value reference.

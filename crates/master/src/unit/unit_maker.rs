@@ -1,9 +1,10 @@
 //! Creation of the units of FMUs when a system starts: the place to wrap or relocate them.
 
+use std::any::Any;
+
 use gyrator_fmu::{Fmu, InstanceOptions, LoadError as FmuError};
 use gyrator_system::{Component, LibraryUse};
 
-use crate::profile::{Profile, ProfiledUnit, make_profiled};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, LoadErrorKind};
 use crate::unit::FmuUnit;
@@ -24,12 +25,15 @@ pub struct UnitOrder<'a> {
     pub is_alone: bool,
 }
 
+/// A unit around an FMU in this process that the engine knows by its type, to call the FMU in a group.
+pub trait AroundFmu: Unit + Any {}
+
 /// The unit of an order.
 pub enum Made {
     /// An instance in this process.
     Here(FmuUnit),
-    /// The same, whose calls are measured.
-    Profiled(ProfiledUnit<FmuUnit>),
+    /// An instance in this process, inside a unit that lets others call it.
+    Around(Box<dyn AroundFmu>),
     /// A unit of the maker's.
     Elsewhere(Box<dyn Unit>),
 }
@@ -40,7 +44,7 @@ impl Made {
     pub fn into_unit(self) -> Box<dyn Unit> {
         match self {
             Self::Here(unit) => Box::new(unit),
-            Self::Profiled(unit) => Box::new(unit),
+            Self::Around(unit) => unit,
             Self::Elsewhere(unit) => unit,
         }
     }
@@ -68,15 +72,8 @@ impl UnitOrder<'_> {
     /// # Errors
     /// As [`UnitMaker::make`] and [`instantiate`](Self::instantiate).
     pub fn make(&self, maker: &mut dyn UnitMaker) -> Result<Made, LoadError> {
-        match maker.profile().cloned() {
-            Some(profile) => make_profiled(&profile, self.name(), || self.make_by(maker)),
-            None => self.make_by(maker),
-        }
-    }
-
-    fn make_by(&self, maker: &mut dyn UnitMaker) -> Result<Made, LoadError> {
-        if let Some(unit) = maker.make(self)? {
-            return Ok(Made::Elsewhere(unit));
+        if let Some(made) = maker.make_in_place(self)? {
+            return Ok(made);
         }
         self.check_host()?;
         let error = match self.load() {
@@ -85,9 +82,9 @@ impl UnitOrder<'_> {
         };
         if let Some(why) = error.is_lack_of_room()
             && maker.set_apart(self.name(), why)
-            && let Some(unit) = maker.make(self)?
+            && let Some(made) = maker.make_in_place(self)?
         {
-            return Ok(Made::Elsewhere(unit));
+            return Ok(made);
         }
         Err(self.not_loaded(&error))
     }
@@ -152,6 +149,15 @@ pub trait UnitMaker {
     /// If the FMU cannot be loaded; the errors of all components are reported together.
     fn make(&mut self, order: &UnitOrder<'_>) -> Result<Option<Box<dyn Unit>>, LoadError>;
 
+    /// As [`make`](Self::make); a maker of instances in this process that it [puts into another unit](AroundFmu) makes
+    /// them here.
+    ///
+    /// # Errors
+    /// As [`make`](Self::make).
+    fn make_in_place(&mut self, order: &UnitOrder<'_>) -> Result<Option<Made>, LoadError> {
+        Ok(self.make(order)?.map(Made::Elsewhere))
+    }
+
     /// Wants the unit of this component outside of this process in the next [`plan`](Self::plan) and until then, because
     /// of `why`. Returns whether that is possible.
     fn set_apart(&mut self, component: &str, why: &str) -> bool {
@@ -162,11 +168,6 @@ pub trait UnitMaker {
     /// What it has chosen since the last [`plan`](Self::plan) without being asked, and why, for the report.
     fn notes(&self) -> Vec<String> {
         Vec::new()
-    }
-
-    /// The profile that measures the units, of this maker and in this process.
-    fn profile(&self) -> Option<&Profile> {
-        None
     }
 }
 
