@@ -203,9 +203,8 @@ mod tests {
         let busy = Tiny::build_busy(&root, work.path(), 1000).unwrap();
         let program = work.path().join("floor");
         compile(&root.join("xtask/bench/floor.c"), &program, &[], &["-ldl"]).unwrap();
-        let mut floor = Command::new(program);
-        floor.arg(busy.library).arg(Tiny::guid());
-        let printed = floor.args(["2", "7"]).output().unwrap().stdout;
+        let floor = c_loop::call(&program, (2, 7), None, "none", &[LoopFmu::tiny(&busy)]);
+        let printed = floor.command().output().unwrap().stdout;
         assert_eq!(printed.trim_ascii(), b"7");
     }
 }
