@@ -108,7 +108,7 @@ fn shares<'a>(signals: impl Iterator<Item = (&'a Signal, &'a ErrorBar)>) -> Shar
     let part = |count: usize, of: usize| count as f64 / of.max(1) as f64;
     let told = all.iter().filter(|(_, bar)| bar.error.is_some());
     let is_within =
-        |(signal, bar): &&&(&Signal, &ErrorBar)| (1.0 / 1.5..=1.5).contains(&signal.ratio(bar));
+        |(signal, bar): &&(&Signal, &ErrorBar)| (1.0 / 1.5..=1.5).contains(&signal.ratio(bar));
     let of_verdict = |verdict: Verdict| {
         let meant = all.iter().filter(|(_, bar)| bar.verdict == verdict);
         part(meant.count(), all.len())

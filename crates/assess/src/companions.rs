@@ -213,25 +213,10 @@ fn found(
     let since = format!(
         "{from} the one at twice the macro-step left {doubtful} of {signals} signals in doubt"
     );
-    match finer(since) {
-        Ok(finer) => Ok(finer.with_bars_of(around)),
-        Err(reason) => Ok(Found {
-            note: format!("{}; {reason}", around.note),
-            ..around
-        }),
-    }
-}
-
-impl Found {
-    /// With the bars of coarser companions for signals that these leave in doubt.
-    fn with_bars_of(mut self, coarser: Self) -> Self {
-        for (bar, other) in self.bars.iter_mut().zip(coarser.bars) {
-            if bar.is_doubtful() && !other.is_doubtful() {
-                *bar = other;
-            }
-        }
-        self
-    }
+    Ok(finer(since).unwrap_or_else(|reason| Found {
+        note: format!("{}; {reason}", around.note),
+        ..around
+    }))
 }
 
 #[cfg(test)]
