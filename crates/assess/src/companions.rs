@@ -225,14 +225,14 @@ mod tests {
     use gyrator_record::{Column, ColumnType, MemorySink, RowSink as _, Values};
     use gyrator_testkit::RandomSystem;
 
-    /// y = 1 + h·t at macro-steps of `factor` of 0.1 s.
+    /// y = 1 + t + h·t at macro-steps of `factor` of 0.1 s.
     fn table(factor: f64) -> Table {
         let mut sink = MemorySink::new();
         sink.begin(&[Column::new("y", ColumnType::Real)]).unwrap();
         let step = 0.1 * factor;
         for index in 0..=(8.0 / factor) as u32 {
             let time = f64::from(index) * step;
-            sink.real_row(time, &[1.0 + step * time]).unwrap();
+            sink.real_row(time, &[1.0 + time + step * time]).unwrap();
         }
         sink.into_table()
     }
@@ -282,7 +282,8 @@ mod tests {
             let mut rows = table(factor / 8.0);
             if factor > 1.0 {
                 let series = &mut rows.series[0];
-                let values = series.numbers().unwrap().iter().map(|y| 2.0 - y);
+                let values = series.numbers().unwrap().iter().zip(&rows.time);
+                let values = values.map(|(y, time)| 2.0 * (1.0 + time) - y);
                 series.values = Values::Numbers(values.collect());
             }
             rows

@@ -278,6 +278,8 @@ impl<'a> Signal<'a> {
         }
         let differences = self.differences(results.levels, grid);
         let near = &differences.near;
+        let diverges = results.levels.has_half() && self.diverges(near);
+        let is_endless = diverges && rms(near) >= range(self.first);
         let finest = match results.levels {
             Levels::HalfAndTwice => self.first,
             Levels::HalfAndQuarter => self.second,
@@ -290,7 +292,6 @@ impl<'a> Signal<'a> {
         };
         let range = range(finest);
         let difference = Some(rms(near) / range).filter(|difference| difference.is_finite());
-        let diverges = results.levels.has_half() && self.diverges(near);
         let unclear = |reason: &str| {
             let (verdict, reason) = match diverges {
                 true => (Verdict::Diverging, ENDLESS),
@@ -301,7 +302,7 @@ impl<'a> Signal<'a> {
                 ..none(verdict, reason)
             }
         };
-        if diverges && rms(near) >= range {
+        if is_endless {
             return unclear(ENDLESS);
         }
         if !is_finite(self.second) {
@@ -505,7 +506,11 @@ mod tests {
     /// y(h) = sin t + e·hᵖ·cos t has the error e·hᵖ/√2 as RMS over whole periods, and the order p.
     #[test]
     fn the_error_of_a_power_law_is_exact() {
-        for levels in [Levels::HalfAndTwice, Levels::TwiceAndFourTimes] {
+        for levels in [
+            Levels::HalfAndTwice,
+            Levels::HalfAndQuarter,
+            Levels::TwiceAndFourTimes,
+        ] {
             for order in [1.0, 2.0] {
                 let bar = judge(levels, |t, h| t.sin() + 5.0 * h.powf(order) * t.cos());
                 let size = 5.0 * STEP.powf(order);
@@ -524,6 +529,44 @@ mod tests {
                 assert_eq!(bar.bars.len(), 1001);
             }
         }
+    }
+
+    /// Errors of the first order, and sixteen times that at twice the macro-step, which is beyond a limit: the factor of the order 2
+    /// gives two thirds of the error, that of the observed order half of it.
+    #[test]
+    fn the_order_of_a_run_beyond_its_limit_counts_as_two() {
+        let size = |h: f64| if h > STEP { 16.0 * h } else { h };
+        let bar = judge(Levels::HalfAndTwice, |t, h| t.sin() + size(h) * t.cos());
+        assert!(bar.order.unwrap() > 4.0, "{bar:?}");
+        let greatest = bar.max_error.unwrap();
+        assert!(
+            (greatest / (2.0 / 3.0 * STEP) - 1.0).abs() < 1e-6,
+            "{bar:?}"
+        );
+    }
+
+    /// The run errs by cos t, half the macro-step by cos 7t, as if an event had moved, and a quarter by some of that: the error is the
+    /// difference from the finest run, times √(4/3). If the finest run is off by more, nothing is known.
+    #[test]
+    fn an_error_without_an_order_is_estimated_while_the_runs_come_closer() {
+        let value = |at_quarter: f64| {
+            move |t: f64, h: f64| {
+                let error = match h / STEP {
+                    1.0 => t.cos(),
+                    0.5 => 1.5 * (7.0 * t).cos(),
+                    _ => at_quarter * (7.0 * t).cos(),
+                };
+                t.sin() + 0.01 * error
+            }
+        };
+        let bar = judge(Levels::HalfAndQuarter, value(0.0));
+        assert_eq!((bar.order, bar.step_for), (None, None), "{bar:?}");
+        assert!((bar.max_error.unwrap() / (0.01 * WITHOUT_ORDER) - 1.0).abs() < 1e-6);
+        assert_eq!(bar.verdict, Verdict::Small);
+        assert_eq!(bar.bars.len(), 1001);
+        let bar = judge(Levels::HalfAndQuarter, value(-8.0));
+        assert!(bar.is_doubtful() && bar.error.is_none(), "{bar:?}");
+        assert!(bar.reason.unwrap().contains("differ more"));
     }
 
     /// At the order p the error is the wanted part of the range at h·(wanted·range/error)^(1/p).
