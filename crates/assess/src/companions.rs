@@ -297,7 +297,8 @@ mod tests {
 
         let (found, _) = assessed(&[0.25], rows);
         assert!(found.bars[0].is_doubtful());
-        assert_eq!(found.doubtful, ["y"]);
+        // Whatever its order, the difference from half the macro-step makes it small.
+        assert_eq!(found.verdict, Some(Verdict::Small));
         assert!(found.note.ends_with("failed: no"), "{}", found.note);
     }
 
