@@ -44,7 +44,7 @@ fn table(time: Vec<f64>, names: &[String], columns: Vec<Vec<f64>>) -> Table {
 }
 
 /// The result of a run, and the error bars of its signals from companions at `levels`.
-pub(super) fn with_bars(system: &RandomSystem, levels: Levels) -> (Table, Vec<ErrorBar>) {
+fn with_bars(system: &RandomSystem, levels: Levels) -> (Table, Vec<ErrorBar>) {
     let names = system.outputs();
     let run = result(system, &names, 1.0);
     let companions = levels

@@ -16,6 +16,7 @@ mod damping;
 mod denied_abilities;
 mod descriptions;
 mod determinism;
+mod doubtful_bars;
 mod embedding;
 mod energy_limits;
 mod error_bars;

@@ -1,12 +1,12 @@
 //! The verdict of a run, alone and with companions, against the true error on random systems.
 
 use gyrator::{Report, Verdict};
-use gyrator_assess::{Assessment, Levels, verdict};
+use gyrator_assess::assess;
 use gyrator_record::Table;
 use gyrator_testkit::RandomSystem;
 use rayon::prelude::*;
 
-use super::error_bars::with_bars;
+use super::error_bars::result;
 use super::verification::verified;
 use super::verified_verdicts::HEALTHY;
 
@@ -91,14 +91,12 @@ struct Judged {
 fn judge(seed: u64, steps: usize) -> Judged {
     let mut system = RandomSystem::of_seed(seed);
     system.steps = steps;
-    let levels = Levels::HalfAndTwice;
-    let (run, bars) = with_bars(&system, levels);
+    let names = system.outputs();
+    let run = result(&system, &names, 1.0);
     let report = verified(|factor| system.start(factor));
-    let assessment = Assessment {
-        verdict: Some(verdict(&bars, levels)),
-        bars,
-        ..Assessment::default()
-    };
+    let assessment = assess(&run, system.step_size, &names, Verdict::SMALL, |factor| {
+        Ok(result(&system, &names, factor))
+    });
     let mut amended = system.start(1.0).run().unwrap();
     assessment.amend(&mut amended, |_| String::new());
     Judged {

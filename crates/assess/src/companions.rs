@@ -1,4 +1,5 @@
-//! The companions of a run: at which macro-steps, and which others where an FMU cannot take half a step.
+//! The companions of a run: at which macro-steps, which other one if signals stay in doubt, and which if an FMU cannot take
+//! half a step.
 
 use gyrator::report::Divergence;
 use gyrator::{Report, Verdict};
@@ -17,6 +18,8 @@ pub struct Assessment {
     pub note: String,
     /// The verdict of the bars on the run; `None` where there are none.
     pub verdict: Option<Verdict>,
+    /// Names of the signals whose error may be of another verdict.
+    pub doubtful: Vec<String>,
     /// Whether the run diverges, by the companion at half the macro-step; `None` without one.
     pub decision: Option<Decision>,
     /// A companion has ended in a value that is not finite.
@@ -42,8 +45,8 @@ impl From<String> for NoRows {
 }
 
 /// Estimates the errors of the signals `variables` of a run with the macro-step `step_size`, s, from companions at half
-/// and twice the macro-step. Where the first one fails, at twice and four times. `wanted` is the relative error for
-/// which macro-steps are given.
+/// and twice the macro-step, and at a quarter of it if these leave a signal in doubt or the one at twice fails. If the one at
+/// half fails, at twice and four times. `wanted` is the relative error for which macro-steps are given.
 ///
 /// `rows` gives the rows of the companion whose macro-step is so many times that of the run, or says why there are
 /// none: for each level once, in the order in which they are needed.
@@ -61,21 +64,29 @@ pub fn assess(
             no_rows.reason
         })
     };
-    let assessment = match companions(rows) {
-        Ok((levels, [first, second], note)) => {
-            let results = Results {
-                step_size,
-                run,
-                levels,
-                companions: [&first, &second],
-            };
-            let bars = error_bars(&results, variables, wanted);
-            let decision = results.decide(variables);
-            let verdict = (!bars.is_empty()).then(|| verdict(&bars, levels));
+    let judge = |levels, [first, second]: [&Table; 2]| {
+        let results = Results {
+            step_size,
+            run,
+            levels,
+            companions: [first, second],
+        };
+        let bars = error_bars(&results, variables, wanted);
+        (bars, results.decide(variables))
+    };
+    let assessment = match found(rows, judge) {
+        Ok(Found {
+            levels,
+            bars,
+            decision,
+            note,
+        }) => {
+            let (verdict, doubtful) = verdict(&bars, levels);
             Assessment {
+                verdict: (!bars.is_empty()).then_some(verdict),
+                doubtful,
                 bars,
                 note,
-                verdict,
                 decision,
                 is_not_finite: false,
             }
@@ -103,13 +114,16 @@ impl Assessment {
             true => Some(Verdict::Diverging),
             false => self.verdict,
         };
+        // A signal in doubt may be the one that is suspected.
+        let is_open = self.verdict == Some(Verdict::CannotTell)
+            || !self.doubtful.is_empty() && self.decision != Some(Decision::Ordinary);
         match verdict {
             None => {}
-            Some(Verdict::CannotTell) if is_suspected => {}
             Some(Verdict::Diverging) => {
                 report.settle(Divergence::Verified);
                 report.advice = Some(advice(None));
             }
+            Some(_) if is_suspected && is_open => {}
             Some(verdict) => {
                 report.settle(Divergence::None);
                 report.verdict = verdict;
@@ -129,86 +143,186 @@ impl Assessment {
             bars: bars.map(|name| ErrorBar::unknown(name, reason)).collect(),
             note: format!("there are no error bars: {reason}"),
             verdict: None,
+            doubtful: Vec::new(),
             decision: None,
             is_not_finite: false,
         }
     }
 }
 
-fn companions(
+/// What the companions show.
+struct Found {
+    levels: Levels,
+    bars: Vec<ErrorBar>,
+    decision: Option<Decision>,
+    note: String,
+}
+
+/// Gets companions as they are needed; `judge` gives the bars and the decision of two of them.
+fn found(
     mut rows: impl FnMut(f64) -> Result<Table, String>,
-) -> Result<(Levels, [Table; 2], String), String> {
-    let [half, twice] = Levels::HalfAndTwice.factors();
-    let (half, twice) = (rows(half), rows(twice));
+    judge: impl Fn(Levels, [&Table; 2]) -> (Vec<ErrorBar>, Option<Decision>),
+) -> Result<Found, String> {
     let failed = |which: &str, reason: String| format!("the run at {which} failed: {reason}");
-    let twice = twice.map_err(|reason| failed("twice the macro-step", reason))?;
-    let hidden = "what an FMU does within its own inner steps is hidden from them";
-    let reason = match half {
-        Ok(half) => {
-            let note =
-                format!("the error bars come from runs at half and twice the macro-step; {hidden}");
-            return Ok((Levels::HalfAndTwice, [half, twice], note));
+    let judged = |levels, companions: [&Table; 2], from: String| {
+        let (bars, decision) = judge(levels, companions);
+        Found {
+            levels,
+            bars,
+            decision,
+            note: format!(
+                "the error bars come from runs at {from}; what an FMU does within its own inner steps is hidden from them"
+            ),
         }
-        Err(reason) => failed("half the macro-step", reason),
     };
-    let [_, four] = Levels::TwiceAndFourTimes.factors();
-    let four = rows(four)
-        .map_err(|other| format!("{reason}; {}", failed("four times the macro-step", other)))?;
-    let note = format!(
-        "the error bars come from runs at twice and four times the macro-step, since {reason}; {hidden}"
+    let [half, twice] = Levels::HalfAndTwice.factors();
+    let [_, quarter] = Levels::HalfAndQuarter.factors();
+    let (half, twice) = (rows(half), rows(twice));
+    let twice = twice.map_err(|reason| failed("twice the macro-step", reason));
+    let half = match half {
+        Ok(half) => half,
+        Err(reason) => {
+            let (twice, reason) = (twice?, failed("half the macro-step", reason));
+            let [_, four] = Levels::TwiceAndFourTimes.factors();
+            let four = rows(four).map_err(|other| {
+                format!("{reason}; {}", failed("four times the macro-step", other))
+            })?;
+            let from = format!("twice and four times the macro-step, since {reason}");
+            return Ok(judged(Levels::TwiceAndFourTimes, [&twice, &four], from));
+        }
+    };
+    let mut finer = |from: String| {
+        let quarter = rows(quarter);
+        let quarter = quarter.map_err(|reason| failed("a quarter of the macro-step", reason))?;
+        Ok::<Found, String>(judged(Levels::HalfAndQuarter, [&half, &quarter], from))
+    };
+    let from = "half and a quarter of the macro-step, since";
+    let twice = match twice {
+        Ok(twice) => twice,
+        Err(reason) => {
+            return finer(format!("{from} {reason}")).map_err(|other| format!("{reason}; {other}"));
+        }
+    };
+    let from_both = "half and twice the macro-step".to_owned();
+    let around = judged(Levels::HalfAndTwice, [&half, &twice], from_both);
+    let doubtful = around.bars.iter().filter(|bar| bar.is_doubtful()).count();
+    if doubtful == 0 {
+        return Ok(around);
+    }
+    let signals = around.bars.len();
+    let since = format!(
+        "{from} the one at twice the macro-step left {doubtful} of {signals} signals in doubt"
     );
-    Ok((Levels::TwiceAndFourTimes, [twice, four], note))
+    Ok(finer(since).unwrap_or_else(|reason| Found {
+        note: format!("{}; {reason}", around.note),
+        ..around
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gyrator_record::{Column, ColumnType, MemorySink, RowSink as _};
+    use gyrator_record::{Column, ColumnType, MemorySink, RowSink as _, Values};
+    use gyrator_testkit::RandomSystem;
 
-    /// y = 1 + h·t at macro-steps of `factor` of 0.1 s.
+    /// y = 1 + t + h·t at macro-steps of `factor` of 0.1 s.
     fn table(factor: f64) -> Table {
         let mut sink = MemorySink::new();
         sink.begin(&[Column::new("y", ColumnType::Real)]).unwrap();
         let step = 0.1 * factor;
         for index in 0..=(8.0 / factor) as u32 {
             let time = f64::from(index) * step;
-            sink.real_row(time, &[1.0 + step * time]).unwrap();
+            sink.real_row(time, &[1.0 + time + step * time]).unwrap();
         }
         sink.into_table()
     }
 
-    #[test]
-    fn four_times_the_macro_step_stands_in_for_half_of_it() {
-        let assess = |refused: &[f64]| {
-            let mut asked = Vec::new();
-            let assessment = assess(
-                &table(1.0 / 8.0),
-                0.1 / 8.0,
-                &["y".to_owned()],
-                0.01,
-                |factor| {
-                    asked.push(factor);
-                    match refused.contains(&factor) {
-                        true => Err(NoRows::from("no".to_owned())),
-                        false => Ok(table(factor / 8.0)),
-                    }
-                },
-            );
-            (assessment, asked)
+    /// The assessment where companions at these factors are refused, and the factors that were asked for.
+    fn assessed(refused: &[f64], rows: impl Fn(f64) -> Table) -> (Assessment, Vec<f64>) {
+        let mut asked = Vec::new();
+        let companion = |factor| {
+            asked.push(factor);
+            match refused.contains(&factor) {
+                true => Err(NoRows::from("no".to_owned())),
+                false => Ok(rows(factor)),
+            }
         };
+        let names = ["y".to_owned()];
+        let assessment = assess(&rows(1.0), 0.1 / 8.0, &names, 0.01, companion);
+        (assessment, asked)
+    }
+
+    #[test]
+    fn other_companions_stand_in_for_those_that_fail() {
         // The error of y is h·t, of the first order.
-        for (refused, asked) in [(&[][..], &[0.5, 2.0][..]), (&[0.5], &[0.5, 2.0, 4.0])] {
-            let (found, made) = assess(refused);
+        for (refused, asked) in [
+            (&[][..], &[0.5, 2.0][..]),
+            (&[0.5], &[0.5, 2.0, 4.0]),
+            (&[2.0], &[0.5, 2.0, 0.25]),
+        ] {
+            let (found, made) = assessed(refused, |factor| table(factor / 8.0));
             assert_eq!(made, asked);
             let order = found.bars[0].order.unwrap();
             assert!((order - 1.0).abs() < 1e-6, "{found:?}");
             let greatest = found.bars[0].max_error.unwrap();
             assert!((greatest - 0.1 / 8.0 * 0.8).abs() < 1e-9, "{found:?}");
+            assert_eq!(found.doubtful, Vec::<String>::new());
         }
-        for refused in [&[2.0][..], &[0.5, 4.0], &[0.5, 2.0]] {
-            let (found, _) = assess(refused);
+        for refused in [&[2.0, 0.25][..], &[0.5, 4.0], &[0.5, 2.0]] {
+            let (found, _) = assessed(refused, |factor| table(factor / 8.0));
             assert_eq!(found.bars[0].error, None);
             assert!(found.note.contains("failed: no"), "{}", found.note);
         }
+    }
+
+    /// At twice the macro-step the run has another sign of its error: it is beyond its limit, and only finer runs show the order.
+    #[test]
+    fn a_signal_in_doubt_gets_a_finer_companion() {
+        let rows = |factor: f64| {
+            let mut rows = table(factor / 8.0);
+            if factor > 1.0 {
+                let series = &mut rows.series[0];
+                let values = series.numbers().unwrap().iter().zip(&rows.time);
+                let values = values.map(|(y, time)| 2.0 * (1.0 + time) - y);
+                series.values = Values::Numbers(values.collect());
+            }
+            rows
+        };
+        let (found, asked) = assessed(&[], rows);
+        assert_eq!(asked, [0.5, 2.0, 0.25]);
+        let bar = &found.bars[0];
+        assert!((bar.order.unwrap() - 1.0).abs() < 1e-6, "{found:?}");
+        assert!((bar.max_error.unwrap() - 0.1 / 8.0 * 0.8).abs() < 1e-9);
+        assert!(found.note.contains("1 of 1 signals"), "{}", found.note);
+
+        let (found, _) = assessed(&[0.25], rows);
+        assert!(found.bars[0].is_doubtful());
+        // Whatever its order, the difference from half the macro-step makes it small.
+        assert_eq!(found.verdict, Some(Verdict::Small));
+        assert!(found.note.ends_with("failed: no"), "{}", found.note);
+    }
+
+    /// A suspected run is cleared by bars without a doubt, or by a decision.
+    #[test]
+    fn a_doubtful_signal_does_not_clear_a_suspicion() {
+        let mut system = RandomSystem::of_seed(0);
+        system.steps = 3;
+        let run = system.start(1.0).run().unwrap();
+        let amended = |doubtful: &[&str], decision| {
+            let mut report = run.clone();
+            report.divergence = Divergence::Suspected;
+            let assessment = Assessment {
+                verdict: Some(Verdict::Small),
+                doubtful: doubtful.iter().map(|name| (*name).to_owned()).collect(),
+                decision: Some(decision),
+                ..Assessment::default()
+            };
+            assessment.amend(&mut report, |_| String::new());
+            report.divergence
+        };
+        assert_eq!(amended(&[], Decision::CannotTell), Divergence::None);
+        assert_eq!(amended(&["y"], Decision::Ordinary), Divergence::None);
+        assert_eq!(amended(&["y"], Decision::CannotTell), Divergence::Suspected);
+        assert_eq!(amended(&["y"], Decision::Diverging), Divergence::Verified);
     }
 }

@@ -3,8 +3,10 @@
 //!
 //! With y(h) = y + e·hᵖ, runs at steps of the ratio 2 differ by d₁ = y(h) − y(h/2) and d₂ = y(2h) − y(h), and
 //! r = ‖d₂‖ / ‖d₁‖ = 2ᵖ. The error of y(h) is d₁·r/(r − 1). The ratio is that of the whole signal, so that errors
-//! that grow with time are estimated well, too. A study on 500 random systems measures how well
-//! (`tests/system/error_bars.rs`).
+//! that grow with time are estimated well, too. If these runs leave a signal in doubt, a run at a quarter of the
+//! macro-step takes the place of the one at twice it: the error is (y(h) − y(h/4))·r²/(r² − 1), with the ratio r of
+//! y(h) − y(h/2) and y(h/2) − y(h/4). Studies on random systems measure how good the estimates are
+//! (`tests/system/error_bars.rs`, `tests/system/doubtful_bars.rs`).
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -27,8 +29,7 @@ struct Requirements {
 }
 
 /// Between runs at half and twice the macro-step nearly all that depends on it is seen. The differences of chaotic
-/// runs have the order 0; orders above those of the methods come with instability, where the run at twice the
-/// macro-step is far off and the estimate comes from the other one.
+/// runs have the order 0.
 const AROUND: Requirements = Requirements {
     orders: 0.4..=f64::MAX,
     correlation: 0.3,
@@ -40,6 +41,22 @@ const COARSER: Requirements = Requirements {
     orders: 0.6..=2.3,
     correlation: 0.95,
 };
+
+/// Greatest order that an estimate uses. A greater one comes from the coarsest run, which has left the range of the leading
+/// error: the factor of the order 2 then is within 1.5 for each order from 1 on.
+const GREATEST_ORDER: f64 = 2.0;
+
+/// Least order that an estimate from a quarter of the macro-step uses: that of held inputs. Of the systems of the study the
+/// errors without a clear order follow it.
+const LEAST_ORDER: f64 = 1.0;
+
+/// Without a clear order, the error over the difference from a quarter of the macro-step: the geometric mean of 4/3, which
+/// is that of the order 1, and 1, that of a run at a quarter without an error. Either is within 1.16.
+const WITHOUT_ORDER: f64 = 1.154_700_538_379_251_5;
+
+/// The difference of y(h/2) and y(h/4) over that of y(h) and y(h/2) from which on a signal stays in doubt: if the finest
+/// runs differ more than the coarser ones, by more than such chance as two unrelated errors bring. A choice.
+const GREATEST_RISE: f64 = 2.0;
 
 /// Difference, relative to the greatest value, below which rounding may be the cause: a million steps add up
 /// 1e6 · 2⁻⁵³ at most.
@@ -56,6 +73,8 @@ const LEAST_WINDOW: usize = 50;
 pub enum Levels {
     /// Half and twice the macro-step of the run.
     HalfAndTwice,
+    /// Half and a quarter of the macro-step, if twice the macro-step leaves signals in doubt.
+    HalfAndQuarter,
     /// Twice and four times the macro-step, where an FMU cannot take less.
     TwiceAndFourTimes,
 }
@@ -66,14 +85,39 @@ impl Levels {
     pub const fn factors(self) -> [f64; 2] {
         match self {
             Self::HalfAndTwice => [0.5, 2.0],
+            Self::HalfAndQuarter => [0.5, 0.25],
             Self::TwiceAndFourTimes => [2.0, 4.0],
         }
     }
 
+    /// Whether the first companion has half the macro-step.
+    pub(crate) const fn has_half(self) -> bool {
+        !matches!(self, Self::TwiceAndFourTimes)
+    }
+
     const fn requirements(self) -> &'static Requirements {
         match self {
-            Self::HalfAndTwice => &AROUND,
+            Self::HalfAndTwice | Self::HalfAndQuarter => &AROUND,
             Self::TwiceAndFourTimes => &COARSER,
+        }
+    }
+
+    /// The order that an estimate uses, for an observed one.
+    fn used_order(self, order: f64) -> f64 {
+        match self {
+            Self::HalfAndTwice => order.min(GREATEST_ORDER),
+            Self::HalfAndQuarter => order.clamp(LEAST_ORDER, GREATEST_ORDER),
+            Self::TwiceAndFourTimes => order,
+        }
+    }
+
+    /// The error over [`Differences::whole`], at an order.
+    fn factor(self, order: f64) -> f64 {
+        let ratio = order.exp2();
+        match self {
+            Self::HalfAndTwice => ratio / (ratio - 1.0),
+            Self::HalfAndQuarter => ratio * ratio / (ratio * ratio - 1.0),
+            Self::TwiceAndFourTimes => 1.0 / (ratio - 1.0),
         }
     }
 }
@@ -87,7 +131,7 @@ pub struct Results<'a> {
     pub run: &'a Table,
     /// Macro-steps of the companions.
     pub levels: Levels,
-    /// Rows of the companions, in the order of [`Levels::factors`]. The first one at half the macro-step has every
+    /// Rows of the companions, in the order of [`Levels::factors`]. Those at half and a quarter of the macro-step have every
     /// time that the run has; others have those that they meet.
     pub companions: [&'a Table; 2],
 }
@@ -111,7 +155,7 @@ impl Results<'_> {
             .iter()
             .map(|[run, half]| [&run[..], &half[..]])
             .collect();
-        (self.levels == Levels::HalfAndTwice).then(|| decide(&pairs))
+        self.levels.has_half().then(|| decide(&pairs))
     }
 }
 
@@ -124,7 +168,8 @@ pub struct ErrorBar {
     pub error: Option<f64>,
     /// The greatest magnitude, in the unit of the signal.
     pub max_error: Option<f64>,
-    /// Observed order of convergence; `None` also where the runs differ by rounding only.
+    /// Observed order of convergence; `None` also if the runs differ by rounding only, or show an error without a clear
+    /// order.
     pub order: Option<f64>,
     /// The macro-step, s, at which the error would be the wanted part of the signal's range; at most the largest one
     /// that was run.
@@ -144,6 +189,12 @@ pub struct ErrorBar {
 }
 
 impl ErrorBar {
+    /// Whether the runs leave the error open.
+    #[must_use]
+    pub fn is_doubtful(&self) -> bool {
+        self.verdict == Verdict::CannotTell
+    }
+
     /// A signal of which nothing is known.
     #[must_use]
     pub fn unknown(variable: &str, reason: impl Into<String>) -> Self {
@@ -187,9 +238,11 @@ pub fn error_bars(results: &Results<'_>, variables: &[String], wanted: f64) -> V
 struct Differences {
     /// The run and the first companion, at all times that both have.
     near: Vec<f64>,
-    /// The same at the times of the second companion.
+    /// The run and the companion that its error is estimated from, and rows of the run at the same times.
+    whole: Vec<f64>,
+    rows: Vec<usize>,
+    /// The two finer ones, and the two coarser ones, at the times that all three have.
     fine: Vec<f64>,
-    /// The second companion and the finer one next to it.
     coarse: Vec<f64>,
 }
 
@@ -223,14 +276,22 @@ impl<'a> Signal<'a> {
         if !is_finite(self.first) {
             return none(Verdict::CannotTell, "it is not finite in a companion run");
         }
-        let Differences { near, fine, coarse } = self.differences(results.levels, grid);
+        let differences = self.differences(results.levels, grid);
+        let near = &differences.near;
+        let diverges = results.levels.has_half() && self.diverges(near);
+        let is_endless = diverges && rms(near) >= range(self.first);
         let finest = match results.levels {
             Levels::HalfAndTwice => self.first,
+            Levels::HalfAndQuarter => self.second,
             Levels::TwiceAndFourTimes => self.run,
         };
+        let finest = if is_finite(finest) {
+            finest
+        } else {
+            self.first
+        };
         let range = range(finest);
-        let difference = Some(rms(&near) / range).filter(|difference| difference.is_finite());
-        let diverges = results.levels == Levels::HalfAndTwice && self.diverges(&near);
+        let difference = Some(rms(near) / range).filter(|difference| difference.is_finite());
         let unclear = |reason: &str| {
             let (verdict, reason) = match diverges {
                 true => (Verdict::Diverging, ENDLESS),
@@ -241,44 +302,41 @@ impl<'a> Signal<'a> {
                 ..none(verdict, reason)
             }
         };
-        if diverges && rms(&near) >= range {
+        if is_endless {
             return unclear(ENDLESS);
         }
         if !is_finite(self.second) {
             return unclear("it is not finite in a companion run");
         }
-        if rms(&near).max(rms(&coarse)) <= ROUNDING * greatest(finest) {
-            let bars = vec![greatest(&near); self.run.len()];
-            return Self::bar(&near, bars, None, range, None);
-        }
-        let ratio = rms(&coarse) / rms(&fine);
-        let order = ratio.log2();
-        let requirements = results.levels.requirements();
-        if !requirements.orders.contains(&order) {
-            return unclear("the error shows no clear order in the macro-step");
-        }
-        if correlation(&fine, &coarse) < requirements.correlation {
-            return unclear("the runs at different macro-steps differ without a pattern");
-        }
-        let factor = match results.levels {
-            Levels::HalfAndTwice => ratio / (ratio - 1.0),
-            Levels::TwiceAndFourTimes => 1.0 / (ratio - 1.0),
+        let Estimate { factor, order } = match differences.estimate(results.levels, finest) {
+            Ok(estimate) => estimate,
+            Err(reason) => return unclear(reason),
         };
-        let estimate: Vec<f64> = near.iter().map(|value| factor * value).collect();
-        let bars = bars(&estimate, &grid.near, self.run.len());
-        let longest = results.levels.factors()[1];
-        let part = wanted * range / rms(&estimate);
-        let step_for = results.step_size * part.powf(1.0 / order).min(longest);
-        let step_for = Some(step_for).filter(|_| range > 0.0);
-        let bar = Self::bar(&estimate, bars, Some(order), range, step_for);
+        let estimate: Vec<f64> = differences.whole.iter().map(|x| factor * x).collect();
+        let error = rms(&estimate);
+        let is_rounding = differences.are_rounding(finest);
+        let relative = if is_rounding { 0.0 } else { error / range };
+        let step_for = order.filter(|_| range > 0.0).map(|order| {
+            let longest = results.levels.factors()[1].max(1.0);
+            let part = (wanted / relative).powf(results.levels.used_order(order).recip());
+            results.step_size * part.min(longest)
+        });
         ErrorBar {
-            relative_difference: difference,
-            verdict: if diverges {
-                Verdict::Diverging
-            } else {
-                bar.verdict
+            variable: String::new(),
+            error: Some(error),
+            max_error: Some(greatest(&estimate)),
+            order,
+            step_for,
+            verdict: match diverges {
+                true => Verdict::Diverging,
+                false => Verdict::from_relative_error(relative),
             },
-            ..bar
+            relative_difference: if is_rounding { Some(0.0) } else { difference },
+            reason: None,
+            bars: match is_rounding {
+                true => vec![greatest(&estimate); self.run.len()],
+                false => bars(&estimate, &differences.rows, self.run.len()),
+            },
         }
     }
 
@@ -296,50 +354,94 @@ impl<'a> Signal<'a> {
     }
 
     fn differences(&self, levels: Levels, grid: &Grid) -> Differences {
-        let first = |place: usize| self.first[grid.near[place][1]];
-        let run = |place: usize| self.run[grid.near[place][0]];
-        // From the finer of the two to the coarser.
-        let near = (0..grid.near.len()).map(|place| match levels {
-            Levels::HalfAndTwice => run(place) - first(place),
-            Levels::TwiceAndFourTimes => first(place) - run(place),
-        });
-        let near: Vec<f64> = near.collect();
-        let coarse = grid.far.iter().map(|[place, row]| match levels {
-            Levels::HalfAndTwice => self.second[*row] - run(*place),
-            Levels::TwiceAndFourTimes => self.second[*row] - first(*place),
-        });
+        // At all places of `near`, and at those of `far`.
+        let near = |[run, first]: &[usize; 2]| match levels.has_half() {
+            true => self.run[*run] - self.first[*first],
+            false => self.first[*first] - self.run[*run],
+        };
+        let beyond = |[place, second]: &[usize; 2]| {
+            let [run, first] = grid.near[*place];
+            match levels {
+                Levels::HalfAndTwice => self.second[*second] - self.run[run],
+                Levels::HalfAndQuarter => self.first[first] - self.second[*second],
+                Levels::TwiceAndFourTimes => self.second[*second] - self.first[first],
+            }
+        };
+        let at_far = grid.far.iter().map(|[place, _]| near(&grid.near[*place]));
+        let at_far: Vec<f64> = at_far.collect();
+        let beyond: Vec<f64> = grid.far.iter().map(beyond).collect();
+        let near: Vec<f64> = grid.near.iter().map(near).collect();
+        let row = |place: usize| grid.near[place][0];
+        if levels == Levels::HalfAndQuarter {
+            let whole = at_far
+                .iter()
+                .zip(&beyond)
+                .map(|(near, beyond)| near + beyond);
+            return Differences {
+                whole: whole.collect(),
+                rows: grid.far.iter().map(|[place, _]| row(*place)).collect(),
+                fine: beyond,
+                coarse: at_far,
+                near,
+            };
+        }
         Differences {
-            fine: grid.far.iter().map(|[place, _]| near[*place]).collect(),
-            coarse: coarse.collect(),
+            whole: near.clone(),
+            rows: (0..near.len()).map(row).collect(),
+            fine: at_far,
+            coarse: beyond,
             near,
         }
     }
+}
 
-    fn bar(
-        estimate: &[f64],
-        bars: Vec<f64>,
-        order: Option<f64>,
-        range: f64,
-        step_for: Option<f64>,
-    ) -> ErrorBar {
-        let error = rms(estimate);
-        let relative = if order.is_none() { 0.0 } else { error / range };
-        ErrorBar {
-            variable: String::new(),
-            error: Some(error),
-            max_error: Some(greatest(estimate)),
-            order,
-            step_for,
-            verdict: Verdict::from_relative_error(relative),
-            relative_difference: Some(relative).filter(|relative| relative.is_finite()),
-            reason: None,
-            bars,
+/// The error over [`Differences::whole`], and the observed order.
+struct Estimate {
+    factor: f64,
+    order: Option<f64>,
+}
+
+impl Differences {
+    /// Whether they may come from rounding alone; `values` are those of the finest run.
+    fn are_rounding(&self, values: &[f64]) -> bool {
+        let greatest_rms = rms(&self.near).max(rms(&self.fine)).max(rms(&self.coarse));
+        greatest_rms <= ROUNDING * greatest(values)
+    }
+
+    /// The error that they show, or why they show none.
+    fn estimate(&self, levels: Levels, finest: &[f64]) -> Result<Estimate, &'static str> {
+        let without_order = |factor: f64| Estimate {
+            factor,
+            order: None,
+        };
+        if self.are_rounding(finest) {
+            return Ok(without_order(1.0));
+        }
+        let (fine, coarse) = (rms(&self.fine), rms(&self.coarse));
+        let order = (coarse / fine).log2();
+        let requirements = levels.requirements();
+        let is_ordered = requirements.orders.contains(&order);
+        if is_ordered && correlation(&self.fine, &self.coarse) >= requirements.correlation {
+            return Ok(Estimate {
+                factor: levels.factor(levels.used_order(order)),
+                order: Some(order),
+            });
+        }
+        match (levels, is_ordered) {
+            (Levels::HalfAndQuarter, _) if fine <= GREATEST_RISE * coarse => {
+                Ok(without_order(WITHOUT_ORDER))
+            }
+            (Levels::HalfAndQuarter, _) => {
+                Err("the runs at smaller macro-steps differ more than those at larger ones")
+            }
+            (_, true) => Err("the runs at different macro-steps differ without a pattern"),
+            (_, false) => Err("the error shows no clear order in the macro-step"),
         }
     }
 }
 
 /// The running maximum of the magnitude, for every row of the run.
-fn bars(estimate: &[f64], places: &[[usize; 2]], rows: usize) -> Vec<f64> {
+fn bars(estimate: &[f64], places: &[usize], rows: usize) -> Vec<f64> {
     let pairs = estimate.windows(2);
     let changes = pairs.filter(|pair| pair[0] * pair[1] < 0.0).count();
     let window = (estimate.len() / (changes + 1)).max(estimate.len() / LEAST_WINDOW + 1);
@@ -359,7 +461,7 @@ fn bars(estimate: &[f64], places: &[[usize; 2]], rows: usize) -> Vec<f64> {
         }
         let greatest = falling.front().map_or(0.0, |first| estimate[*first].abs());
         // Rows that the companion does not have get the bar of the next one.
-        bars.resize(places[index][0] + 1, greatest);
+        bars.resize(places[index] + 1, greatest);
     }
     let last = bars.last().copied().unwrap_or(0.0);
     bars.resize(rows, last);
@@ -404,7 +506,11 @@ mod tests {
     /// y(h) = sin t + e·hᵖ·cos t has the error e·hᵖ/√2 as RMS over whole periods, and the order p.
     #[test]
     fn the_error_of_a_power_law_is_exact() {
-        for levels in [Levels::HalfAndTwice, Levels::TwiceAndFourTimes] {
+        for levels in [
+            Levels::HalfAndTwice,
+            Levels::HalfAndQuarter,
+            Levels::TwiceAndFourTimes,
+        ] {
             for order in [1.0, 2.0] {
                 let bar = judge(levels, |t, h| t.sin() + 5.0 * h.powf(order) * t.cos());
                 let size = 5.0 * STEP.powf(order);
@@ -423,6 +529,44 @@ mod tests {
                 assert_eq!(bar.bars.len(), 1001);
             }
         }
+    }
+
+    /// Errors of the first order, and sixteen times that at twice the macro-step, which is beyond a limit: the factor of the order 2
+    /// gives two thirds of the error, that of the observed order half of it.
+    #[test]
+    fn the_order_of_a_run_beyond_its_limit_counts_as_two() {
+        let size = |h: f64| if h > STEP { 16.0 * h } else { h };
+        let bar = judge(Levels::HalfAndTwice, |t, h| t.sin() + size(h) * t.cos());
+        assert!(bar.order.unwrap() > 4.0, "{bar:?}");
+        let greatest = bar.max_error.unwrap();
+        assert!(
+            (greatest / (2.0 / 3.0 * STEP) - 1.0).abs() < 1e-6,
+            "{bar:?}"
+        );
+    }
+
+    /// The run errs by cos t, half the macro-step by cos 7t, as if an event had moved, and a quarter by some of that: the error is the
+    /// difference from the finest run, times √(4/3). If the finest run is off by more, nothing is known.
+    #[test]
+    fn an_error_without_an_order_is_estimated_while_the_runs_come_closer() {
+        let value = |at_quarter: f64| {
+            move |t: f64, h: f64| {
+                let error = match h / STEP {
+                    1.0 => t.cos(),
+                    0.5 => 1.5 * (7.0 * t).cos(),
+                    _ => at_quarter * (7.0 * t).cos(),
+                };
+                t.sin() + 0.01 * error
+            }
+        };
+        let bar = judge(Levels::HalfAndQuarter, value(0.0));
+        assert_eq!((bar.order, bar.step_for), (None, None), "{bar:?}");
+        assert!((bar.max_error.unwrap() / (0.01 * WITHOUT_ORDER) - 1.0).abs() < 1e-6);
+        assert_eq!(bar.verdict, Verdict::Small);
+        assert_eq!(bar.bars.len(), 1001);
+        let bar = judge(Levels::HalfAndQuarter, value(-8.0));
+        assert!(bar.is_doubtful() && bar.error.is_none(), "{bar:?}");
+        assert!(bar.reason.unwrap().contains("differ more"));
     }
 
     /// At the order p the error is the wanted part of the range at h·(wanted·range/error)^(1/p).

@@ -22,7 +22,7 @@ impl Grid {
         let times = &results.run.time;
         let near = common_rows(times, first, step);
         let is_whole = near.len() == times.len();
-        if results.levels == Levels::HalfAndTwice && !is_whole {
+        if results.levels.has_half() && !is_whole {
             let end = first.last().copied().unwrap_or(f64::NAN);
             return Err(format!(
                 "the run at half the macro-step ended at t = {end} s"
@@ -38,9 +38,11 @@ impl Grid {
             .is_some_and(|end| end - last > longest.max(spacing(times, &far)))
         {
             let end = second.last().copied().unwrap_or(f64::NAN);
-            return Err(format!(
-                "the run at the largest macro-step ended at t = {end} s"
-            ));
+            let which = match results.levels {
+                Levels::HalfAndQuarter => "a quarter of the macro-step",
+                _ => "the largest macro-step",
+            };
+            return Err(format!("the run at {which} ended at t = {end} s"));
         }
         if far.len() < FEWEST_POINTS {
             return Err(format!("the runs have {} times in common", far.len()));

@@ -4,31 +4,36 @@ use gyrator::Verdict;
 
 use crate::error_bars::{ErrorBar, Levels};
 
-/// The verdict on a run: that on the signal with the greatest relative error.
+/// The verdict on a run: that on the signal with the greatest relative error, and the names of the signals that stay in doubt.
 ///
-/// A signal without a clear order counts where its order makes no difference: the error at the order p is 2ᵖ/(2ᵖ − 1)
+/// A signal without a clear order counts if its order makes no difference: the error at the order p is 2ᵖ/(2ᵖ − 1)
 /// times the difference from half the macro-step, from 2 to 1, and 1/(2ᵖ − 1) times that from twice the macro-step, from
-/// 1 to a third at p = 2. `cannot-tell` where these are on both sides of a limit, and without signals.
+/// 1 to a third at p = 2. If these are on both sides of a limit, the signal is in doubt, and counts with the smaller one. The
+/// verdict is `cannot-tell` if all signals are in doubt, and without signals.
 #[must_use]
-pub fn verdict(bars: &[ErrorBar], levels: Levels) -> Verdict {
+pub fn verdict(bars: &[ErrorBar], levels: Levels) -> (Verdict, Vec<String>) {
     let factors = match levels {
-        Levels::HalfAndTwice => [1.0, 2.0],
+        Levels::HalfAndTwice | Levels::HalfAndQuarter => [1.0, 2.0],
         Levels::TwiceAndFourTimes => [1.0 / 3.0, 1.0],
     };
-    let of_signal = |bar: &ErrorBar| match (bar.verdict, bar.relative_difference) {
-        (Verdict::CannotTell, Some(difference)) => {
-            let [least, most] =
-                factors.map(|factor| Verdict::from_relative_error(factor * difference));
-            if least == most {
-                least
-            } else {
-                Verdict::CannotTell
+    let (mut worst, mut doubtful) = (None, Vec::new());
+    for bar in bars {
+        let [least, most] = match (bar.verdict, bar.relative_difference) {
+            (Verdict::CannotTell, Some(difference)) => {
+                factors.map(|factor| Verdict::from_relative_error(factor * difference))
             }
+            (verdict, _) => [verdict; 2],
+        };
+        if least != most || least == Verdict::CannotTell {
+            doubtful.push(bar.variable.clone());
         }
-        (verdict, _) => verdict,
-    };
-    let worst = bars.iter().map(of_signal).max();
-    worst.unwrap_or(Verdict::CannotTell)
+        if least != Verdict::CannotTell {
+            worst = worst.max(Some(least));
+        }
+    }
+    let is_open = doubtful.len() == bars.len();
+    let worst = worst.filter(|_| !is_open).unwrap_or(Verdict::CannotTell);
+    (worst, doubtful)
 }
 
 #[cfg(test)]
@@ -49,15 +54,37 @@ mod tests {
         }
     }
 
+    fn word(bars: &[ErrorBar], levels: Levels) -> Verdict {
+        verdict(bars, levels).0
+    }
+
     #[test]
     fn the_worst_signal_counts() {
         let bars = [Verdict::Small, Verdict::Visible, Verdict::Small].map(known);
         let levels = Levels::HalfAndTwice;
-        assert_eq!(verdict(&bars, levels), Verdict::Visible);
-        assert_eq!(verdict(&bars[..1], levels), Verdict::Small);
-        assert_eq!(verdict(&[], levels), Verdict::CannotTell);
-        let none = [known(Verdict::Small), ErrorBar::unknown("a.y", "no run")];
-        assert_eq!(verdict(&none, levels), Verdict::CannotTell);
+        assert_eq!(verdict(&bars, levels), (Verdict::Visible, Vec::new()));
+        assert_eq!(word(&bars[..1], levels), Verdict::Small);
+        assert_eq!(word(&[], levels), Verdict::CannotTell);
+    }
+
+    /// Limits at 1 % and 10 %: errors from 0.8 to 1.6 %, and from 6 to 12 %.
+    #[test]
+    fn a_signal_in_doubt_is_named_and_counts_with_its_least_error() {
+        let levels = Levels::HalfAndTwice;
+        let unknown = || ErrorBar::unknown("a.y", "no run");
+        let named = |name: &str| vec![name.to_owned()];
+        for (doubtful, expected) in [
+            (unknown(), (Verdict::Small, named("a.y"))),
+            (unclear(0.008), (Verdict::Small, named("a.x"))),
+            (unclear(0.06), (Verdict::Visible, named("a.x"))),
+        ] {
+            let bars = [known(Verdict::Small), doubtful];
+            assert_eq!(verdict(&bars, levels), expected);
+        }
+        let bars = [unclear(0.06), unknown()];
+        assert_eq!(word(&bars, levels), Verdict::CannotTell);
+        let bars = [known(Verdict::Diverging), unknown()];
+        assert_eq!(word(&bars, levels), Verdict::Diverging);
     }
 
     /// Limits at 1 % and 10 %: the error is once to twice the difference from the finer run, and a third of that
@@ -74,9 +101,9 @@ mod tests {
             (0.4, Verdict::Dominating, Verdict::Dominating),
         ] {
             let bars = [unclear(difference)];
-            assert_eq!(verdict(&bars, Levels::HalfAndTwice), finer, "{difference}");
+            assert_eq!(word(&bars, Levels::HalfAndTwice), finer, "{difference}");
             assert_eq!(
-                verdict(&bars, Levels::TwiceAndFourTimes),
+                word(&bars, Levels::TwiceAndFourTimes),
                 coarser,
                 "{difference}"
             );

@@ -108,6 +108,8 @@ pub(crate) struct Companions {
     stop: Stop,
     /// Those that were started, by the factor of the macro-step.
     started: Vec<(f64, Receiver<Outcome>)>,
+    /// Simulated time between the rows of the run, s.
+    interval: Option<f64>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -124,6 +126,7 @@ impl Companions {
             supervisor,
             stop: Stop::default(),
             started: Vec::new(),
+            interval: None,
             threads: Vec::new(),
         }
     }
@@ -131,10 +134,17 @@ impl Companions {
     /// Starts those at half and twice the macro-step. `interval` is the simulated time between the rows of the run.
     pub(crate) fn start(execution: &ExecutionOptions, interval: f64) -> Self {
         let mut companions = Self::none(execution);
-        let [half, twice] = Levels::HalfAndTwice.factors();
-        companions.make(Companion::with_rows(half, Some(interval)), &[]);
-        companions.make(Companion::with_rows(twice, None), &[]);
+        companions.interval = Some(interval);
+        for factor in Levels::HalfAndTwice.factors() {
+            companions.start_one(factor);
+        }
         companions
+    }
+
+    fn start_one(&mut self, factor: f64) {
+        // A coarser one has no more rows than the run.
+        let interval = self.interval.filter(|_| factor < 1.0);
+        self.make(Companion::with_rows(factor, interval), &[]);
     }
 
     /// Waits for the rows of the one at so many times the macro-step; starts it where it was not started.
@@ -147,7 +157,7 @@ impl Companions {
             if interrupt.load(Ordering::Relaxed) {
                 return Err(NoRows::from("it was interrupted".to_owned()));
             }
-            self.make(Companion::with_rows(factor, None), &[]);
+            self.start_one(factor);
         }
         let place = place(&self.started).ok_or_else(|| "it was not started".to_owned())?;
         let rows = self.wait(&self.started[place].1, interrupt, None)?;

@@ -79,6 +79,9 @@ impl OutputFile {
     }
 }
 
+/// Signals in doubt that people are shown; programs get all.
+const DOUBTFUL_SHOWN: usize = 5;
+
 /// Everything about a run. Of a run that crashed or never began, unknown values are null, under the
 /// same keys.
 #[derive(Debug, Default, Serialize)]
@@ -129,6 +132,8 @@ pub(crate) struct Summary<'a> {
     counters: Option<Counters>,
     /// Estimated errors of the signals, where they were asked for.
     error_bars: &'a [ErrorBar],
+    /// Signals whose error may be of another verdict than that of the run.
+    doubtful_signals: &'a [String],
     /// The outcomes of the checks, where there are some.
     pub(crate) checks: &'a [Finding],
     /// The order of everything in a macro-step.
@@ -229,6 +234,7 @@ impl<'a> Summary<'a> {
     pub(crate) fn with_error_bars(mut self, assessed: &'a Assessed, report: &Report) -> Self {
         self.is_by_bars = assessed.has_judged(report);
         self.error_bars = &assessed.assessment.bars;
+        self.doubtful_signals = &assessed.assessment.doubtful;
         self.error_table = assessed.table();
         self
     }
@@ -475,7 +481,22 @@ impl<'a> Summary<'a> {
             (false, 0) => "as far as one run shows",
             (false, _) => "as a second run shows",
         };
-        format!("{verdict} ({meaning}, {source})")
+        let doubt = self.doubt();
+        format!("{verdict} ({meaning}, {source}{doubt})")
+    }
+
+    /// The signals that the verdict leaves open, for people.
+    fn doubt(&self) -> String {
+        let names = self.doubtful_signals;
+        if !self.is_by_bars || names.is_empty() || names.len() == self.error_bars.len() {
+            return String::new();
+        }
+        let (shown, more) = names.split_at(names.len().min(DOUBTFUL_SHOWN));
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("; in doubt: {}{more}", shown.join(", "))
     }
 
     fn time_line(&self) -> String {

@@ -67,6 +67,43 @@ fn errors_are_in_the_results_the_summary_and_the_table() {
     }
 }
 
+/// The delay lasts one step: at the points of the run it shows the step at 0.504, 0.502, 0.502 and 0.501 s for twice the
+/// macro-step, the run, half of it and a quarter. So the finest runs differ more than the coarser ones.
+#[test]
+fn a_signal_in_doubt_is_named_and_leaves_the_verdict_to_the_others() {
+    let bench = bench();
+    let text = bench.read("system.toml");
+    let more = "\n[components.source]\nblock = { name = \"step\", start_time = 0.5006 }\n\
+                [components.late]\nblock = { name = \"unit-delay\" }\n\
+                [[connections]]\nfrom = \"source.y\"\nto = \"late.u\"\n";
+    bench.write("late.toml", &format!("{text}{more}"));
+    let files = ["-o", "out.csv", "--summary", "summary.json"];
+    let run = ["run", "late.toml", "--error-bars"].into_iter();
+    let outcome = bench.run(run.chain(files));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let said = "coupling error: visible (1 to 10 %, by the error bars; in doubt: late.y)";
+    assert!(outcome.stdout.contains(said), "{}", outcome.stdout);
+    let summary = bench.json("summary.json");
+    assert_eq!(summary["verdict"], "visible");
+    assert_eq!(summary["doubtful_signals"], serde_json::json!(["late.y"]));
+    let notes = summary["notes"].to_string();
+    let from = "runs at half and a quarter of the macro-step, since the one at twice the macro-step left 1 of 7 signals in doubt";
+    assert!(notes.contains(from), "{notes}");
+    let bars = summary["error_bars"].as_array().unwrap();
+    for bar in bars {
+        let is_doubtful = bar["variable"] == "late.y";
+        assert_eq!(bar["verdict"] == "cannot-tell", is_doubtful, "{bar}");
+        assert_eq!(bar["error"].is_null(), is_doubtful, "{bar}");
+    }
+    let (header, rows) = bench.rows("out.csv");
+    let column = header
+        .iter()
+        .position(|name| name == "error.left.x")
+        .unwrap();
+    assert_eq!(rows.len(), 1001);
+    assert!(rows.iter().skip(2).all(|row| row[column] > 0.0));
+}
+
 #[test]
 fn chosen_variables_need_no_file() {
     let bench = bench();

@@ -87,6 +87,11 @@ pub(super) fn verdict(summary: &Value) -> String {
         escape(meaning)
     );
     html.push_str(&source(summary, by_bars));
+    let doubtful = list(summary, "doubtful_signals").iter().map(written);
+    let doubtful: Vec<String> = doubtful.collect();
+    if !doubtful.is_empty() {
+        html.push_str(&paragraph(&format!("In doubt: {}.", doubtful.join(", "))));
+    }
     let suspicion = text(summary, "suspicion");
     if !suspicion.is_empty() {
         html.push_str(&paragraph(&format!(

@@ -319,9 +319,9 @@ impl RandomSystem {
             .sqrt()
             .min(GREATEST_ANGLE);
         self.step_size = angle / usual;
-        // The same inner steps at each of the macro-steps and rates.
+        // The same inner steps at each of the macro-steps, down to a quarter, and rates.
         let most = self.nodes.iter().map(|node| node.rate).max();
-        let parts = 2.0 * f64::from(most.unwrap_or(1));
+        let parts = 4.0 * f64::from(most.unwrap_or(1));
         let inner = (self.step_size * greatest / (INNER_ANGLE * parts)).ceil();
         self.inner_step = self.step_size / (parts * inner);
     }
