@@ -47,7 +47,7 @@ pub struct Options {
     /// Measure this program, another build of gyrator, and build none
     #[arg(long, value_name = "FILE", conflicts_with_all = ["peers", "write"])]
     program: Option<PathBuf>,
-    /// Put the rows into the tables of README.md and docs/speed.md; with --instructions, keep the counts
+    /// Put the rows into the tables of docs/speed.md; with --instructions, keep the counts
     #[arg(long, conflicts_with = "peers")]
     write: bool,
     /// Count instructions by valgrind, against the kept counts; fails where they are 5 % more

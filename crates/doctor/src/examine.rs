@@ -18,7 +18,7 @@ use crate::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 
-// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: how near the limits of
+// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the limits of
 // stability are to those of whole runs, and that no proposal is worse.
 
 /// Macro-steps of the runs that are compared, times those of the slowest component.

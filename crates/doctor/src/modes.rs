@@ -8,7 +8,7 @@ use nalgebra::{Complex, DMatrix, DVector};
 
 use crate::accuracy::root_mean_square;
 
-// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: how near the limits of
+// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the limits of
 // stability are to those of whole runs, and that no proposal is worse.
 
 /// Rows that the delayed samples have at least, where there are samples enough: of few signals, delays tell the states.

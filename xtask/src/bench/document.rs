@@ -1,30 +1,28 @@
-//! The tables of the documentation, which come from the benchmark alone.
+//! The tables of docs/speed.md, which come from the benchmark alone.
 
 use std::path::Path;
 
 use super::rows::{self, Row};
 use super::{HEADER, cells};
 
-/// Pages with a table below a marker, `<!-- bench PATTERN -->`.
-const PAGES: [&str; 2] = ["README.md", "docs/speed.md"];
+/// The page with a table below each marker, `<!-- bench PATTERN -->`.
+const PAGE: &str = "docs/speed.md";
 
 const MARKER: (&str, &str) = ("<!-- bench", "-->");
 
-/// Puts measured rows, with their lines, into the tables of the pages.
+/// Puts measured rows, with their lines, into the tables of the page.
 ///
 /// # Errors
 /// A row of a table that neither the page has nor was measured, a file that cannot be read or written.
 pub(super) fn update(root: &Path, measured: &[(Row, String)]) -> Result<(), String> {
-    for page in PAGES {
-        let path = root.join(page);
-        let of_page = |error: std::io::Error| format!("{page}: {error}");
-        let text = std::fs::read_to_string(&path).map_err(of_page)?;
-        let updated = updated(&text, measured).map_err(|error| format!("{page}: {error}"))?;
-        if updated != text {
-            std::fs::write(&path, updated).map_err(of_page)?;
-        }
+    let path = root.join(PAGE);
+    let of_page = |error: std::io::Error| format!("{PAGE}: {error}");
+    let text = std::fs::read_to_string(&path).map_err(of_page)?;
+    let updated = updated(&text, measured).map_err(|error| format!("{PAGE}: {error}"))?;
+    if updated == text {
+        return Ok(());
     }
-    Ok(())
+    std::fs::write(&path, updated).map_err(of_page)
 }
 
 fn updated(text: &str, measured: &[(Row, String)]) -> Result<String, String> {
@@ -67,7 +65,7 @@ fn pattern(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Speed\n\n<!-- bench plain copied 2 -->\n| old |\n\nMore.\n";
+    const TEXT: &str = "# Speed\n\n<!-- bench plain copied 2 -->\n| old |\n\nMore.\n";
 
     fn row(words: &str) -> Row {
         rows::parse(words).unwrap()
@@ -82,7 +80,7 @@ mod tests {
             ),
             (row("10,plain,copied,off"), "| 10 | … |".to_owned()),
         ];
-        let page = updated(PAGE, &measured).unwrap();
+        let page = updated(TEXT, &measured).unwrap();
         let expected = format!(
             "# Speed\n\n<!-- bench plain copied 2 -->\n{HEADER}\n| 2 | plain | copied | off | 9.0 |\n\nMore.\n"
         );
@@ -93,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_table_that_would_lack_a_row_is_not_written() {
-        let error = updated(PAGE, &[]).unwrap_err();
+        let error = updated(TEXT, &[]).unwrap_err();
         assert!(
             error.contains("2 plain copied off") && error.contains("--only"),
             "{error}"
@@ -101,14 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn the_pages_have_tables_with_all_their_rows() {
-        for page in PAGES {
-            let text = std::fs::read_to_string(crate::root().join(page)).unwrap();
-            assert!(
-                text.lines().any(|line| pattern(line).is_some()),
-                "{page} has no marker"
-            );
-            assert_eq!(updated(&text, &[]).unwrap(), text, "{page}");
-        }
+    fn the_page_has_tables_with_all_their_rows() {
+        let text = std::fs::read_to_string(crate::root().join(PAGE)).unwrap();
+        assert!(
+            text.lines().any(|line| pattern(line).is_some()),
+            "{PAGE} has no marker"
+        );
+        assert_eq!(updated(&text, &[]).unwrap(), text, "{PAGE}");
     }
 }

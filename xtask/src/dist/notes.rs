@@ -15,7 +15,7 @@ pub(super) fn write(dist: &Dist, floor: &str, made: &[PathBuf]) -> Result<(), St
         .collect();
     let (version, commit) = (&dist.version, &dist.commit);
     let text = format!(
-        "# gyrator {version}\n\n{section}\n\n## Files\n\nFor Linux on x86-64 with glibc {floor} or later, of commit {commit}. `README.md` says how each is installed.\n\n{}\n- `SHA256SUMS`: `sha256sum --check SHA256SUMS`\n",
+        "# gyrator {version}\n\n{section}\n\n## Files\n\nFor Linux on x86-64 with glibc {floor} or later, of commit {commit}. `docs/install.md` says how you install each.\n\n{}\n- `SHA256SUMS`: `sha256sum --check SHA256SUMS`\n",
         names.join("\n")
     );
     write_text(&dist.files.join("RELEASE-NOTES.md"), &text)

@@ -7,7 +7,7 @@ use crate::accuracy::error_against;
 use crate::coupling::{Coupling, INTERFACE_ORDER, single_changes};
 use crate::probe::{Course, ExamineError, ProbeFailure};
 
-// The numbers are choices. The studies (docs/doctor.md) judge them by their result: that no proposal is worse.
+// The numbers are choices. The studies (docs/doctor-method.md) judge them by their result: that no proposal is worse.
 
 /// Words of each key that are tried together.
 const TOGETHER: usize = 2;

@@ -10,7 +10,7 @@ use crate::probe::{ExamineError, ProbeFailure};
 use crate::stability::{Finding, Search, Stability};
 use crate::verification::{Trial, Verification, Verifier, whole_or_inverse};
 
-// Numbers without a reason are choices. The studies (docs/doctor.md) judge them by their result: that no proposal is worse.
+// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: that no proposal is worse.
 
 /// A coupling whose error at the same cost is not smaller by this factor is not proposed: choices that hardly differ.
 const BETTER: f64 = 0.8;
