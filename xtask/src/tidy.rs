@@ -90,7 +90,7 @@ pub fn findings(root: &Path) -> io::Result<Vec<Finding>> {
     let mut findings = unsafe_code::check(&files, unsafe_code::FILES);
     findings.extend(module_names::check(&files));
     findings.extend(sizes::check(&files));
-    findings.extend(imports::check(&files, imports::CRATES));
+    findings.extend(imports::check(&files, imports::EXCEPTIONS));
     findings.extend(methods::check(&files, "crates/master/src/"));
     findings.extend(manifests::check(&files));
     findings.extend(front_texts::check(&files));

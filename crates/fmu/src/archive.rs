@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 use sha2::{Digest as _, Sha256};
 use zip::{CompressionMethod, ZipArchive};
 
-use crate::compiling;
 use crate::error::OpenError;
 use crate::platform;
 use crate::warning::Warning;
@@ -193,11 +192,9 @@ impl Archive {
         self.budget = budget;
     }
 
-    /// Whether there are source files under `sources`.
-    pub(crate) fn has_sources(&self) -> bool {
-        self.files
-            .keys()
-            .any(|name| compiling::is_source_file(name))
+    /// Whether there is a file whose name passes `is_wanted`.
+    pub(crate) fn has_file(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.files.keys().any(|name| is_wanted(name))
     }
 
     /// The bytes of `modelDescription.xml`.

@@ -24,7 +24,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fmi2_abi::Component;
 
-use crate::library::Functions;
+use crate::functions::{Functions, Guarded};
 
 /// Functions of the C library with a state of the process, which this file keeps for each instance (POSIX.1-2024: they
 /// "need not be thread-safe").
@@ -249,13 +249,6 @@ impl OwnState {
     pub(crate) fn component(&self) -> Component {
         self.component.load(Relaxed)
     }
-}
-
-/// A function of an FMU that has a component.
-pub(crate) trait Guarded: Copy {
-    /// A function that calls the one at the byte `AT` of [`Functions`], which is of the same type, with the state of the
-    /// instance in place.
-    fn guarded<const AT: usize>(self) -> Self;
 }
 
 /// Makes the component: [`OwnState::make`] calls it.

@@ -15,9 +15,6 @@ use object::read::StringTable;
 use object::read::elf::{Dyn as _, FileHeader, GnuHashTable, HashTable, ProgramHeader, Sym as _};
 use object::{Endianness, FileKind, pod};
 
-use crate::python;
-use crate::search_path::RunPaths;
-
 /// Machines by their numbers (ELF specification, `e_machine`).
 const MACHINES: &[(Machine, &str)] = &[
     (elf::EM_386, "x86 (32 bit)"),
@@ -142,6 +139,15 @@ fn guess(bytes: &[u8]) -> &'static str {
     }
 }
 
+/// Search paths for libraries that a library itself names.
+#[derive(Debug, Default)]
+pub(crate) struct RunPaths {
+    /// `DT_RPATH`; counts where there is no `DT_RUNPATH`.
+    pub(crate) rpath: String,
+    /// `DT_RUNPATH`.
+    pub(crate) runpath: String,
+}
+
 /// What a library asks of the process that loads it.
 #[derive(Debug, Default)]
 pub(crate) struct Binary {
@@ -163,12 +169,6 @@ impl Binary {
     pub(crate) fn read(path: &Path) -> Option<Self> {
         let bytes = std::fs::read(path).ok()?;
         Self::parse(&bytes)
-    }
-
-    /// Whether it calls a Python interpreter.
-    pub(crate) fn uses_python(&self) -> bool {
-        self.needed.iter().any(|name| python::is_library(name))
-            || self.undefined.iter().any(|name| python::has_symbol(name))
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {

@@ -1,31 +1,30 @@
 //! An FMU: opened once, instantiated as often as needed.
 
 mod libraries;
-mod sharing;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use crate::archive::{Archive, Limits};
 use crate::compiling::{self, Compiler};
+use crate::contents::Contents;
 use crate::description::{CoSimulation, ModelDescription};
 use crate::elf::Binary;
 use crate::error::{LoadError, OpenError};
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
-use crate::instance::Instance;
-use crate::library::required_functions;
+use crate::functions::required_functions;
+use crate::instance::{Instance, InstanceOptions};
 use crate::library_file::UnpackedBinary;
 use crate::needs::{Loading, Needs};
 use crate::platform;
-use crate::unpacked::{Contents, Unpacked};
+use crate::python;
+use crate::unpacked::Unpacked;
 use crate::warning::Warning;
 use libraries::Libraries;
-pub use libraries::{LibraryUse, loaded_copies};
-pub use sharing::{Sharing, claim_process, process_users};
+pub use libraries::loaded_copies;
 
 /// The library of the Java machine.
 const JAVA: &str = "libjvm.so";
@@ -48,42 +47,6 @@ pub struct OpenOptions {
     /// The compiler for FMUs that have sources and no library for this machine. `None` compiles
     /// nothing. With a [cache](Self::cache) each FMU is compiled once.
     pub compiler: Option<Compiler>,
-}
-
-/// How to make an instance.
-#[derive(Debug, Clone)]
-pub struct InstanceOptions {
-    /// Whether the FMU may open windows.
-    pub visible: bool,
-    /// Whether the FMU logs more than it must.
-    pub logging_on: bool,
-    /// Categories to log, of those that the FMU has; empty means all.
-    pub log_categories: Vec<String>,
-    /// How long a step may go on in the background before it is cancelled (C-43). A process that
-    /// [watches](crate::flight_recorder::record_to) this one limits that itself.
-    pub pending_timeout: Duration,
-    /// Once it is true, a step in the background has 3 s before it is cancelled.
-    pub interrupt: Option<Arc<AtomicBool>>,
-    /// Whether the instance has a library of its own.
-    pub library: LibraryUse,
-    /// Whether it is the only one of this process, from its start to its end: what it changes of the process, such as the
-    /// locale, is then left as it is, and it has the C library's state to itself.
-    pub is_alone: bool,
-}
-
-impl Default for InstanceOptions {
-    /// No windows, no logging, a minute for steps in the background, a library of its own where it is needed.
-    fn default() -> Self {
-        Self {
-            visible: false,
-            logging_on: false,
-            log_categories: Vec::new(),
-            pending_timeout: Duration::from_secs(60),
-            interrupt: None,
-            library: LibraryUse::Auto,
-            is_alone: false,
-        }
-    }
 }
 
 /// Description of an FMU, with its warnings and platforms.
@@ -333,13 +296,15 @@ impl Fmu {
                 .into_iter()
                 .flatten();
             let mut files = folder.filter_map(|entry| Some(entry.ok()?.path()));
-            files.any(|file| Binary::read(&file).is_some_and(|binary| binary.uses_python()))
+            files.any(|file| {
+                Binary::read(&file).is_some_and(|library| python::is_called_by(&library))
+            })
         })
     }
 
     /// Makes an instance for co-simulation.
     ///
-    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](LibraryUse) for it:
+    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](crate::LibraryUse) for it:
     /// instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
     /// A copy serves one instance and stays loaded. What copies share nonetheless: [`sharing`](Self::sharing).
     ///
@@ -360,7 +325,7 @@ impl Fmu {
         let guard = SlotGuard::new(instance_name);
         let loading = || self.library(&model, options.library, options.is_alone, &mut warnings);
         let library = guard.slot().during(Activity::LoadLibrary, loading)?;
-        self.count_user();
+        self.sharing().count_user();
         drop(guard);
         warnings.extend(restored(float_control));
         let resources = inner.unpacked.resource_uri();
@@ -455,7 +420,7 @@ fn read(path: &Path, limits: Limits) -> Result<(Archive, Peek), OpenError> {
     warnings.extend(more);
     warnings.extend(needed_tool(&description));
     let platforms = archive.platforms();
-    let has_sources = archive.has_sources();
+    let has_sources = archive.has_file(compiling::is_source_file);
     Ok((
         archive,
         Peek {

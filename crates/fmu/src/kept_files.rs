@@ -6,10 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::contents::Contents;
 use crate::error::OpenError;
 use crate::leftovers;
+use crate::plain_path::is_plain;
 use crate::platform;
-use crate::unpacked::{Contents, is_plain};
 
 /// Which files of an archive are kept, and how; another number makes the folders of earlier versions useless.
 const LAYOUT: u32 = 2;

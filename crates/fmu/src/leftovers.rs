@@ -13,7 +13,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use crate::memory_directory;
-use crate::unpacked::plain_directory;
+use crate::plain_path::plain_directory;
 
 /// Younger ones may be about to be locked.
 const MIN_AGE: Duration = Duration::from_secs(60);

@@ -34,6 +34,7 @@
 mod archive;
 mod c_library;
 mod compiling;
+mod contents;
 mod description;
 mod elf;
 mod encoding;
@@ -42,6 +43,7 @@ mod file_marks;
 pub mod flight_recorder;
 mod float_control;
 mod fmu;
+mod functions;
 mod instance;
 mod kept_files;
 pub mod leftovers;
@@ -55,10 +57,12 @@ mod memory_directory;
 mod memory_file;
 mod needs;
 mod packages;
+mod plain_path;
 mod platform;
 mod process_directory;
 mod python;
 mod search_path;
+mod sharing;
 mod surroundings;
 mod unpacked;
 mod warning;
@@ -71,16 +75,15 @@ pub use elf::{exported_symbols, needed_libraries};
 pub use encoding::{decode as decode_description, decode_file as decode_xml};
 pub use error::{CallError, LoadError, OpenError, Refusal, Status};
 pub use fmi2_abi::{Function, SlaveState};
-pub use fmu::{
-    Fmu, InstanceOptions, LibraryUse, OpenOptions, Peek, Sharing, claim_process, loaded_copies,
-    process_users,
-};
+pub use fmu::{Fmu, OpenOptions, Peek, loaded_copies};
+pub use functions::{REQUIRED_FUNCTIONS, required_functions};
 pub use instance::{
-    CallResult, FmuState, Held, Instance, Interruption, LONGEST_STATE, Lane, Ports, StepOutcome,
-    Violations,
+    CallResult, FmuState, Held, Instance, InstanceOptions, Interruption, LONGEST_STATE, Lane,
+    Ports, StepOutcome, Violations,
 };
-pub use library::{REQUIRED_FUNCTIONS, required_functions};
+pub use library::LibraryUse;
 pub use needs::{NeededLibrary, Needs};
+pub use sharing::{Sharing, claim_process, process_users};
 pub use surroundings::Change;
 pub use unpacked::UnpackedArchive;
 pub use warning::{Position, Warning};

@@ -9,172 +9,33 @@
 
 #![expect(unsafe_code, reason = "loads libraries and looks up their functions")]
 
-use std::mem::{ManuallyDrop, offset_of};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use fmi2_abi::signature as f;
-use fmi2_abi::{Boolean, Integer, Real};
 
-use crate::c_library::{CState, Guarded as _, OwnState};
-use crate::description::{BaseType, ModelDescription};
+use crate::c_library::{CState, OwnState};
 use crate::elf::Binary;
 use crate::error::LoadError;
+use crate::functions::{Functions, Handle, symbol};
 use crate::library_file::LibraryFile;
-use crate::needs::{Loading, Needs};
+use crate::needs::{GLOBAL, Loading, Needs};
 use crate::packages;
 use crate::python;
 use crate::unpacked::Unpacked;
 use crate::warning::Warning;
 
-#[cfg(not(unix))]
-use libloading::Library as Handle;
-#[cfg(unix)]
-use libloading::os::unix::Library as Handle;
-
-/// Declares [`Functions`] and how to find them by name.
-macro_rules! functions {
-    (
-        required { $($required:ident: $kind:ty = $required_name:literal $(for $base:ident or $refuse:ident)?,)* }
-        optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
-    ) => {
-        /// The functions of an FMU. Real FMUs lack some, and a run needs few: those that may be
-        /// missing are optional (C-06).
-        #[derive(Clone, Copy)]
-        #[repr(C)]
-        pub(crate) struct Functions {
-            $(pub(crate) $required: $kind,)*
-            $(pub(crate) $optional: Option<$optional_kind>,)*
-        }
-
-        /// C names of the functions that no run can do without: an FMU that does not export all of
-        /// them is refused (C-06).
-        pub const REQUIRED_FUNCTIONS: &[&str] = &[$($required_name,)*];
-
-        /// The functions of the values of a type.
-        const OF_TYPES: &[(&str, BaseType)] = &[$($(($required_name, BaseType::$base),)?)*];
-
-        impl Functions {
-            /// Functions that call these, with the instance's own state of the C library in place.
-            fn guarded(&self) -> Self {
-                Self {
-                    $($required: self.$required.guarded::<{ offset_of!(Self, $required) }>(),)*
-                    $($optional: self.$optional.map(|function| {
-                        function.guarded::<{ offset_of!(Self, $optional) }>()
-                    }),)*
-                }
-            }
-
-            /// Finds the functions, or all those of `needed` that are missing.
-            fn look_up(handle: &Handle, needed: &[&str]) -> Result<Self, Vec<&'static str>> {
-                let mut missing = Vec::new();
-                $(
-                    // SAFETY: the type is the one that FMI 2.0 gives to this name.
-                    let $required = unsafe { symbol::<$kind>(handle, $required_name) };
-                    $(
-                        let is_needed = needed.contains(&$required_name);
-                        let $required = $required.or((!is_needed).then_some($refuse as $kind));
-                    )?
-                    if $required.is_none() {
-                        missing.push($required_name);
-                    }
-                )*
-                $(
-                    // SAFETY: as above.
-                    let $optional = unsafe { symbol::<$optional_kind>(handle, $optional_name) };
-                )*
-                match ($($required,)*) {
-                    ($(Some($required),)*) => Ok(Self { $($required,)* $($optional,)* }),
-                    _ => Err(missing),
-                }
-            }
-        }
-    };
-}
-
-// The functions of every step come first, to lie together.
-functions! {
-    required {
-        set_real: f::Set<Real> = "fmi2SetReal" for Real or refuse_set,
-        get_real: f::Get<Real> = "fmi2GetReal" for Real or refuse_get,
-        do_step: f::DoStep = "fmi2DoStep",
-        set_integer: f::Set<Integer> = "fmi2SetInteger" for Integer or refuse_set,
-        get_integer: f::Get<Integer> = "fmi2GetInteger" for Integer or refuse_get,
-        set_boolean: f::Set<Boolean> = "fmi2SetBoolean" for Boolean or refuse_set,
-        get_boolean: f::Get<Boolean> = "fmi2GetBoolean" for Boolean or refuse_get,
-        set_string: f::Set<fmi2_abi::String> = "fmi2SetString" for String or refuse_set,
-        get_string: f::Get<fmi2_abi::String> = "fmi2GetString" for String or refuse_get,
-        instantiate: f::Instantiate = "fmi2Instantiate",
-        free_instance: f::FreeInstance = "fmi2FreeInstance",
-        setup_experiment: f::SetupExperiment = "fmi2SetupExperiment",
-        enter_initialization_mode: f::Command = "fmi2EnterInitializationMode",
-        exit_initialization_mode: f::Command = "fmi2ExitInitializationMode",
-        terminate: f::Command = "fmi2Terminate",
-    }
-    optional {
-        set_real_input_derivatives: f::SetRealInputDerivatives = "fmi2SetRealInputDerivatives",
-        get_real_output_derivatives: f::GetRealOutputDerivatives = "fmi2GetRealOutputDerivatives",
-        get_directional_derivative: f::GetDirectionalDerivative = "fmi2GetDirectionalDerivative",
-        reset: f::Command = "fmi2Reset",
-        cancel_step: f::Command = "fmi2CancelStep",
-        set_debug_logging: f::SetDebugLogging = "fmi2SetDebugLogging",
-        get_status: f::GetStatus<fmi2_abi::Status> = "fmi2GetStatus",
-        get_string_status: f::GetStatus<fmi2_abi::String> = "fmi2GetStringStatus",
-        get_real_status: f::GetStatus<Real> = "fmi2GetRealStatus",
-        get_boolean_status: f::GetStatus<Boolean> = "fmi2GetBooleanStatus",
-        get_fmu_state: f::StateSlot = "fmi2GetFMUstate",
-        set_fmu_state: f::SetFmuState = "fmi2SetFMUstate",
-        free_fmu_state: f::StateSlot = "fmi2FreeFMUstate",
-        serialized_fmu_state_size: f::SerializedFmuStateSize = "fmi2SerializedFMUstateSize",
-        serialize_fmu_state: f::SerializeFmuState = "fmi2SerializeFMUstate",
-        deserialize_fmu_state: f::DeSerializeFmuState = "fmi2DeSerializeFMUstate",
-    }
-}
-
-/// C names of the functions that a run of this FMU cannot do without: those of the values of a type only if it has variables of
-/// this type. Some tools leave the others out.
-#[must_use]
-pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
-    let is_needed = |name: &&&str| {
-        let of_type = OF_TYPES.iter().find(|(function, _)| function == *name);
-        of_type.is_none_or(|(_, base_type)| {
-            let mut variables = description.variables.iter();
-            variables.any(|variable| variable.kind.base_type() == *base_type)
-        })
-    };
-    REQUIRED_FUNCTIONS
-        .iter()
-        .filter(is_needed)
-        .copied()
-        .collect()
-}
-
-/// In place of a function that the library lacks, for a type of which the FMU has no variables.
-extern "C" fn refuse_get<T>(
-    _component: fmi2_abi::Component,
-    _references: *const fmi2_abi::ValueReference,
-    count: usize,
-    _values: *mut T,
-) -> fmi2_abi::Status {
-    if count == 0 {
-        fmi2_abi::OK
-    } else {
-        fmi2_abi::ERROR
-    }
-}
-
-/// As [`refuse_get`].
-extern "C" fn refuse_set<T>(
-    _component: fmi2_abi::Component,
-    _references: *const fmi2_abi::ValueReference,
-    count: usize,
-    _values: *const T,
-) -> fmi2_abi::Status {
-    if count == 0 {
-        fmi2_abi::OK
-    } else {
-        fmi2_abi::ERROR
-    }
+/// Whether the instances of an FMU share one load of its library, or each has a copy with data of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LibraryUse {
+    /// They share it if the FMU [declares](crate::ModelDescription::declares_shared_library) it safe.
+    #[default]
+    Auto,
+    /// They share it. Instances of a library that does keep something give wrong results, crash or hang.
+    Shared,
+    /// Each has a copy.
+    Copied,
 }
 
 /// A loaded library; keeps the files it came with.
@@ -269,16 +130,6 @@ impl Source<'_> {
     }
 }
 
-/// Looks up a function.
-///
-/// # Safety
-/// `T` is the type of the function with this name.
-unsafe fn symbol<T: Copy>(handle: &Handle, name: &str) -> Option<T> {
-    // SAFETY: the type is right by the contract of this function; a NULL symbol is an error.
-    let symbol = unsafe { handle.get::<Option<T>>(name) };
-    symbol.ok().and_then(|symbol| *symbol)
-}
-
 /// `fmi2GetTypesPlatform` and `fmi2GetVersion` have to return fixed texts; a deviation is worth a
 /// warning only (C-07).
 fn check_version(handle: &Handle, warnings: &mut Vec<Warning>) {
@@ -304,13 +155,6 @@ fn check_version(handle: &Handle, warnings: &mut Vec<Warning>) {
 
 /// Libraries that were loaded globally for good, by name.
 static PRELOADED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-/// Libraries that FMUs use without naming them. One that a system lacks is not needed there.
-pub(crate) const GLOBAL: &[&str] = if cfg!(target_os = "linux") {
-    &["libm.so.6", "libpthread.so.0", "libdl.so.2"]
-} else {
-    &[]
-};
 
 fn preload(source: &Source<'_>) -> Result<(), LoadError> {
     let mut loaded = PRELOADED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,11 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
-use crate::elf::{self, Binary};
-use crate::library::{GLOBAL, REQUIRED_FUNCTIONS};
+use crate::elf::{self, Binary, RunPaths};
+use crate::functions::REQUIRED_FUNCTIONS;
 use crate::packages;
 use crate::python;
-use crate::search_path::{RunPaths, SearchPath};
+use crate::search_path::SearchPath;
+
+/// Libraries that FMUs use without naming them. One that a system lacks is not needed there.
+pub(crate) const GLOBAL: &[&str] = if cfg!(target_os = "linux") {
+    &["libm.so.6", "libpthread.so.0", "libdl.so.2"]
+} else {
+    &[]
+};
 
 /// Requirements of an FMU's library, and which of them are met.
 #[derive(Debug, Clone, PartialEq, Eq)]

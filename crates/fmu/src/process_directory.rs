@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::error::OpenError;
 use crate::leftovers::OwnDirectory;
 use crate::memory_directory;
-use crate::unpacked::plain_directory;
+use crate::plain_path::plain_directory;
 
 /// Directories of this process, each as long as an FMU needs it.
 static ON_DISK: Shared = Mutex::new(Weak::new());
@@ -25,9 +25,11 @@ type Shared = Mutex<Weak<ProcessDirectory>>;
 pub(crate) struct ProcessDirectory(OwnDirectory);
 
 impl ProcessDirectory {
-    /// Directory of this process on disk.
-    pub(crate) fn on_disk() -> Result<Arc<Self>, OpenError> {
-        Self::shared(&ON_DISK, &plain_directory())
+    /// A new directory in that of this process on disk.
+    pub(crate) fn new_on_disk() -> Result<(Arc<Self>, TempDir), OpenError> {
+        let of_process = Self::shared(&ON_DISK, &plain_directory())?;
+        let own = of_process.directory()?;
+        Ok((of_process, own))
     }
 
     /// Directory of this process in memory, if there is room for so many bytes.

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use crate::elf;
+use crate::elf::Binary;
 use crate::limited_command;
-use crate::search_path;
+use crate::search_path::{is_usable, system_libraries};
 
 /// How long the interpreter may take to say where its library is.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -18,6 +18,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 const SCRIPT: &str = "import sysconfig
 for name in 'INSTSONAME', 'LIBDIR', 'MULTIARCH':
     print(sysconfig.get_config_var(name) or '')";
+
+/// Whether a library calls an interpreter.
+pub(crate) fn is_called_by(library: &Binary) -> bool {
+    library.needed.iter().any(|name| is_library(name))
+        || library.undefined.iter().any(|name| has_symbol(name))
+}
 
 /// Whether Python's libraries are to have this symbol.
 pub(crate) fn has_symbol(name: &str) -> bool {
@@ -37,7 +43,7 @@ pub(crate) fn is_library(name: &str) -> bool {
 /// list of libraries.
 pub(crate) fn library() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let find = || of_interpreter().or_else(|| newest(search_path::system_libraries()));
+    let find = || of_interpreter().or_else(|| newest(system_libraries()));
     FOUND.get_or_init(find).as_deref()
 }
 
@@ -75,10 +81,6 @@ fn newest(libraries: impl IntoIterator<Item = (String, Vec<PathBuf>)>) -> Option
     found.sort();
     let mut files = found.into_iter().rev().flat_map(|(_, files)| files);
     files.find(|file| is_usable(file))
-}
-
-fn is_usable(file: &Path) -> bool {
-    file.is_file() && matches!(elf::check_file(file), Ok(Ok(())))
 }
 
 #[cfg(test)]

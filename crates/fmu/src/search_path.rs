@@ -3,16 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::elf;
-
-/// Search paths for libraries that a library itself names.
-#[derive(Debug, Default)]
-pub(crate) struct RunPaths {
-    /// `DT_RPATH`; counts where there is no `DT_RUNPATH`.
-    pub(crate) rpath: String,
-    /// `DT_RUNPATH`.
-    pub(crate) runpath: String,
-}
+use crate::elf::{self, RunPaths};
 
 /// Directories in the order in which they are looked at.
 #[derive(Debug)]
@@ -106,8 +97,8 @@ fn expanded(paths: &str, origin: &Path) -> Vec<PathBuf> {
     paths.map(expand).collect()
 }
 
-/// Libraries for other machines are passed over by the dynamic loader as well.
-fn is_usable(path: &Path) -> bool {
+/// Whether this is a library for this machine: the dynamic loader passes over others as well.
+pub(crate) fn is_usable(path: &Path) -> bool {
     path.is_file() && matches!(elf::check_file(path), Ok(Ok(())))
 }
 

@@ -7,13 +7,14 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
 use crate::archive::{Archive, Limits};
-use crate::compiling::{self, Compiler};
-use crate::description::ModelDescription;
+use crate::compiling;
+use crate::contents::Contents;
 use crate::error::OpenError;
 use crate::file_marks::FileMarks;
-use crate::fmu::Sharing;
 use crate::kept_files;
+use crate::plain_path::file_uri;
 use crate::process_directory::ProcessDirectory;
+use crate::sharing::Sharing;
 use crate::surroundings::KnownChange;
 use crate::warning::Warning;
 
@@ -45,57 +46,6 @@ fn is_of_instance(name: &str) -> bool {
     number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The files of an FMU that are written to disk.
-pub(crate) struct Contents {
-    /// Its resources, its description and its binaries for this platform.
-    pub(crate) archive: Archive,
-    /// The compiler of its sources, where they are to be compiled.
-    pub(crate) compiling: Option<(Compiler, Arc<ModelDescription>)>,
-}
-
-impl Contents {
-    /// A number that no other contents have, in hexadecimal.
-    pub(crate) fn digest(&self) -> Result<String, OpenError> {
-        let archive = self.archive.digest()?;
-        Ok(match &self.compiling {
-            Some((compiler, _)) => format!("{archive}-{}", &compiler.digest()[..16]),
-            None => archive,
-        })
-    }
-
-    /// Writes them into a directory of their own, in memory where they fit.
-    fn write(&mut self) -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
-        let size = match &self.compiling {
-            None => self.archive.size_without_resources()?,
-            // A compiler may write a lot.
-            Some(_) => None,
-        };
-        let budget = self.archive.budget();
-        if let Some(of_process) = size.and_then(ProcessDirectory::in_memory)
-            && let Ok(own) = of_process.directory()
-            && self.write_to(own.path()).is_ok()
-        {
-            return Ok((of_process, own));
-        }
-        let (of_process, own) = directory()?;
-        self.archive.restore_budget(budget);
-        self.write_to(own.path())?;
-        Ok((of_process, own))
-    }
-
-    pub(crate) fn write_to(&mut self, directory: &Path) -> Result<(), OpenError> {
-        self.archive.unpack_to(directory)?;
-        let Some((compiler, description)) = &self.compiling else {
-            return Ok(());
-        };
-        let built = compiler.build(&mut self.archive, description, directory);
-        built.map_err(|reason| OpenError::Compile {
-            path: self.archive.path().to_owned(),
-            reason,
-        })
-    }
-}
-
 impl Unpacked {
     /// Unpacks an FMU, or finds its files in a cache.
     pub(crate) fn new(mut contents: Contents, cache: Option<&Path>) -> Result<Self, OpenError> {
@@ -105,7 +55,7 @@ impl Unpacked {
             None => None,
         };
         let (of_process, own) = match kept {
-            Some(_) => directory()?,
+            Some(_) => ProcessDirectory::new_on_disk()?,
             None => contents.write()?,
         };
         let mut resources = own.path().join("resources");
@@ -275,7 +225,7 @@ impl UnpackedArchive {
     ) -> Result<(Self, Vec<Warning>), OpenError> {
         let mut warnings = Vec::new();
         let mut archive = Archive::open(path, limits, &mut warnings)?;
-        let (of_process, own) = directory()?;
+        let (of_process, own) = ProcessDirectory::new_on_disk()?;
         archive.unpack_if(is_wanted, own.path())?;
         let unpacked = Self {
             own,
@@ -289,13 +239,6 @@ impl UnpackedArchive {
     pub fn path(&self) -> &Path {
         self.own.path()
     }
-}
-
-/// A new directory on disk.
-fn directory() -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
-    let of_process = ProcessDirectory::on_disk()?;
-    let own = of_process.directory()?;
-    Ok((of_process, own))
 }
 
 /// Makes the kept files of an FMU appear in the directory where its libraries are copied to, for FMUs that look for their files from
@@ -364,67 +307,4 @@ fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Where to unpack: the directory for temporary files, if its name can stand in a URI as it is.
-/// Many FMUs do not decode the URI they are given.
-pub(crate) fn plain_directory() -> PathBuf {
-    let usual = std::env::temp_dir();
-    let fallback = Path::new("/tmp");
-    let usual = std::path::absolute(&usual).unwrap_or(usual);
-    if usual.to_str().is_some_and(is_plain) || !fallback.is_dir() {
-        usual
-    } else {
-        fallback.into()
-    }
-}
-
-pub(crate) fn is_plain(path: &str) -> bool {
-    path.bytes().all(is_unreserved)
-}
-
-/// Bytes that may stand in the path of a URI (RFC 3986 sections 2.3 and 3.3).
-fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/')
-}
-
-/// A `file:` URI of an absolute path (RFC 8089), percent-encoded.
-fn file_uri(path: &Path) -> String {
-    let path = path.to_string_lossy().replace('\\', "/");
-    let mut uri = String::from(if path.starts_with('/') {
-        "file://"
-    } else {
-        "file:///"
-    });
-    for (index, byte) in path.bytes().enumerate() {
-        // The colon of a drive stays.
-        if is_unreserved(byte) || (byte == b':' && index == 1) {
-            uri.push(char::from(byte));
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    uri
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn c08_uri_of_a_plain_path() {
-        assert_eq!(
-            file_uri(Path::new("/tmp/a/resources")),
-            "file:///tmp/a/resources"
-        );
-    }
-
-    #[test]
-    fn c08_r43_uri_is_percent_encoded() {
-        assert_eq!(
-            file_uri(Path::new("/a b/%20/ü")),
-            "file:///a%20b/%2520/%C3%BC"
-        );
-        assert_eq!(file_uri(Path::new("C:\\x")), "file:///C:/x");
-    }
 }

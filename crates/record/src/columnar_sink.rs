@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
-use crate::columnar::ColumnarForm;
+use crate::columnar_form::ColumnarForm;
 use crate::csv_sink::{CsvSink, Output};
 use crate::group_writer::{AddedColumns, GroupWriter, write_groups};
 use crate::part_file::{PartFile, rows_path};
@@ -269,12 +269,8 @@ fn publish(mut new: PartFile, part: &PartFile) -> Result<Option<String>, RecordE
     published.map(|()| warning)
 }
 
-/// As [`finish_rows`](crate::finish_rows).
-pub(crate) fn finish(part: &PartFile) -> Result<u64, RecordError> {
-    let path = part.shown();
-    let form = ColumnarForm::of(path).ok_or_else(|| RecordError::UnknownEnding {
-        path: path.to_owned(),
-    })?;
+/// As [`finish_rows`](crate::finish_rows), for a result of this form.
+pub(crate) fn finish(part: &PartFile, form: &ColumnarForm) -> Result<u64, RecordError> {
     if let Some(rows) = rows_of_result(part) {
         part.second().iter().for_each(PartFile::discard);
         part.remove();

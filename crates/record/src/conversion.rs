@@ -5,13 +5,15 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::columnar::{CellValues, Cells, ColumnarForm, TableHead, group_rows, with_time};
+use crate::columnar::{CellValues, Cells, TableHead, group_rows, with_time};
+use crate::columnar_form::ColumnarForm;
 use crate::csv_sink::CsvSink;
 use crate::part_file::write_whole;
+use crate::read_error::ReadTableError;
 use crate::result_file::ResultFile;
-use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink, is_doubles};
+use crate::sink::{Cell, Column, ColumnType, RecordError, RowSink};
+use crate::sinks::{is_doubles, unknown_ending};
 use crate::table::Values;
-use crate::table_reader::ReadTableError;
 
 /// Beyond it, doubles are not all whole numbers (2⁵³).
 const MOST: f64 = 9_007_199_254_740_992.0;
@@ -64,8 +66,7 @@ pub fn convert(
     let form = ColumnarForm::of(output);
     let ending = output.extension().unwrap_or_default();
     if form.is_none() && !ending.eq_ignore_ascii_case("csv") && !is_doubles(output) {
-        let path = output.to_owned();
-        return Err(RecordError::UnknownEnding { path }.into());
+        return Err(unknown_ending(output).into());
     }
     if columns.iter().any(|column| column.name == "time") {
         return Err(ConversionError::Times);

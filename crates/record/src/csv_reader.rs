@@ -1,34 +1,12 @@
 //! Reading comma-separated values into a table.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
 use crate::heading::{Heading, names_and_units, place_of_time};
+use crate::read_error::CsvError;
 use crate::table::{Series, Table, Values};
-
-/// Why a CSV file was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum CsvError {
-    /// The file could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The content is not a table of numbers over time.
-    #[error("{}:{line}: {message}", path.display())]
-    Content {
-        /// The path as it was given.
-        path: PathBuf,
-        /// Number of the line, from 1.
-        line: usize,
-        /// The error, and how to correct it.
-        message: String,
-    },
-}
 
 /// Reads comma-separated values: names in the first line, and a column `time` or `t`; see [`parse_csv`].
 ///

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::read_error::ReadTableError;
 use crate::result_file::ResultFile;
 use crate::sink::Column;
 use crate::table::Values;
-use crate::table_reader::ReadTableError;
 
 /// Columns of a result with few rows, or the extremes of their values in stretches of time of equal length, so that no
 /// peak is lost. All numbers in it are numbers of the result. A number that is not finite is a gap.

@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
-use crate::columnar::{
-    CellValues, Cells, ColumnarForm, ColumnarWriter, GROUP, TableHead, group_rows, with_time,
-};
+use crate::columnar::{CellValues, Cells, ColumnarWriter, GROUP, TableHead, group_rows, with_time};
+use crate::columnar_form::ColumnarForm;
 use crate::descriptor::Descriptor;
 use crate::sink::Column;
 use crate::spool_reader::{SpoolError, SpoolReader};

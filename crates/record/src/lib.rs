@@ -18,6 +18,8 @@ mod arrow_writer;
 #[cfg(feature = "parquet")]
 mod columnar;
 #[cfg(feature = "parquet")]
+mod columnar_form;
+#[cfg(feature = "parquet")]
 mod columnar_sink;
 mod compare;
 #[cfg(feature = "parquet")]
@@ -30,8 +32,6 @@ mod decimating_sink;
 mod descriptor;
 #[cfg(feature = "parquet")]
 mod group_writer;
-#[cfg(feature = "parquet")]
-mod guarded;
 mod heading;
 mod lookup;
 mod memory_sink;
@@ -39,14 +39,15 @@ mod memory_sink;
 mod parquet_writer;
 mod part_file;
 mod queued_sink;
+mod read_error;
 #[cfg(feature = "parquet")]
 mod real_pages;
 mod result_file;
 mod row_buffer;
 mod row_encoding;
 mod row_text;
-mod same_time;
 mod sink;
+mod sinks;
 #[cfg(feature = "parquet")]
 mod spool;
 #[cfg(feature = "parquet")]
@@ -55,32 +56,32 @@ mod table;
 mod table_reader;
 
 #[cfg(feature = "parquet")]
-pub use columnar::{CellValues, Cells, ColumnarForm, ColumnarWriter, PARQUET, TableHead};
+pub use columnar::{CellValues, Cells, ColumnarWriter, TableHead};
+#[cfg(feature = "parquet")]
+pub use columnar_form::{ColumnarForm, PARQUET};
 #[cfg(feature = "parquet")]
 pub use columnar_sink::ColumnarSink;
 pub use compare::{ColumnComparison, Comparison, Tolerance, compare};
 #[cfg(feature = "parquet")]
 pub use conversion::{ConversionError, convert};
-pub use csv_reader::{CsvError, parse_csv, place_of_cell, read_csv};
+pub use csv_reader::{parse_csv, place_of_cell, read_csv};
 pub use csv_rows::number_of_cell;
 pub use csv_sink::{CsvSink, Output};
 pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
 pub use decimating_sink::DecimatingSink;
 pub use heading::is_heading;
-pub use lookup::{Interpolation, row_at};
+pub use lookup::{Interpolation, is_same_time, row_at};
 pub use memory_sink::{
     ColumnValues, MemoryRows, MemorySink, ParameterValue, Recorded, RecordedColumn,
 };
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
-pub use part_file::{PartFile, finish_rows, is_same, rows_path, write_whole};
+pub use part_file::{PartFile, is_same, rows_path, write_whole};
 pub use queued_sink::QueuedSink;
+pub use read_error::{CsvError, ReadTableError};
 pub use result_file::{Block, Blocks, ResultFile};
 pub use row_encoding::{DoublesHeader, count_rows};
-pub use same_time::is_same_time;
-pub use sink::{
-    Cell, Column, ColumnType, RecordError, RowSink, SINKS, SinkInfo, create_sink, is_csv,
-    is_stream, is_written_by_rows,
-};
+pub use sink::{Cell, Column, ColumnType, RecordError, RowSink};
+pub use sinks::{SINKS, SinkInfo, create_sink, finish_rows, is_csv, is_stream, is_written_by_rows};
 pub use table::{RenameError, Series, Table, Values};
-pub use table_reader::{ReadTableError, read_columns, read_table, read_table_with};
+pub use table_reader::{read_columns, read_table, read_table_with};

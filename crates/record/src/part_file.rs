@@ -126,7 +126,6 @@ impl PartFile {
     }
 
     /// The path as it was given.
-    #[cfg(feature = "parquet")]
     pub(crate) fn shown(&self) -> &Path {
         &self.shown
     }
@@ -406,20 +405,6 @@ fn is_locked_by_another(path: &Path) -> bool {
 #[must_use]
 pub fn rows_path(path: &Path) -> PathBuf {
     with_ending(path, ".part")
-}
-
-/// Makes the result of the [rows](rows_path) that a run has left which died, and removes them; returns their number.
-///
-/// # Errors
-///
-/// [`RecordError::NotConverted`], errors of the name, and [`RecordError::UnknownEnding`] for a result that is not made of such rows.
-pub fn finish_rows(rows: &PartFile) -> Result<u64, RecordError> {
-    #[cfg(feature = "parquet")]
-    return crate::columnar_sink::finish(rows);
-    #[cfg(not(feature = "parquet"))]
-    Err(RecordError::UnknownEnding {
-        path: rows.shown.clone(),
-    })
 }
 
 /// Removes the file of rows of a result; returns a warning if it stays.

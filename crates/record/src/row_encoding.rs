@@ -12,6 +12,9 @@ use crate::spool::{self, SpoolRows};
 #[cfg(feature = "parquet")]
 use crate::spool_reader::SpoolReader;
 
+/// Ending of the names of files of doubles.
+pub(crate) const DOUBLES: &str = "rows";
+
 /// The first byte of a file of doubles; no text begins with it.
 const MARK: u8 = 0;
 

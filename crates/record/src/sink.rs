@@ -3,12 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "parquet")]
-use crate::columnar::{ColumnarForm, PARQUET};
-#[cfg(feature = "parquet")]
-use crate::columnar_sink::ColumnarSink;
-use crate::csv_sink::CsvSink;
-
 /// The type of a column, as FMI 2.0.5 section 2.2.7 names the types of variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnType {
@@ -295,108 +289,13 @@ pub enum RecordError {
         found: usize,
     },
     /// No sink writes files of this name.
-    #[error("no result format for {}: the name must end in {}{}", path.display(), endings(), readers(path))]
+    #[error("no result format for {}: the name must end in {}{}", path.display(), endings, readers(path))]
     UnknownEnding {
         /// The path as it was given.
         path: PathBuf,
+        /// Endings that it may have, for people.
+        endings: String,
     },
-}
-
-/// A form of result files.
-#[derive(Debug)]
-pub struct SinkInfo {
-    /// Ending of the file's name, without the dot and in lower case.
-    pub ending: &'static str,
-    /// Description in one line.
-    pub about: &'static str,
-    /// Creates the file.
-    pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
-}
-
-/// Ending of the names of files of doubles.
-pub(crate) const DOUBLES: &str = "rows";
-
-/// Every form of result files; Parquet and Arrow where the feature `parquet` is on.
-pub const SINKS: &[SinkInfo] = &[
-    SinkInfo {
-        ending: "csv",
-        about: "comma-separated values (RFC 4180) with all digits",
-        create: |path| Ok(Box::new(CsvSink::create(path)?)),
-    },
-    #[cfg(feature = "parquet")]
-    SinkInfo {
-        ending: "parquet",
-        about: "Apache Parquet, with units",
-        create: create_columnar,
-    },
-    #[cfg(feature = "parquet")]
-    SinkInfo {
-        ending: "arrow",
-        about: "Apache Arrow IPC, with units",
-        create: create_columnar,
-    },
-    #[cfg(feature = "parquet")]
-    SinkInfo {
-        ending: "feather",
-        about: "the same as .arrow: Feather of version 2",
-        create: create_columnar,
-    },
-    SinkInfo {
-        ending: DOUBLES,
-        about: "a line of names, and rows of little-endian doubles: for programs that read them while the run goes on",
-        create: |path| Ok(Box::new(CsvSink::create(path)?.as_doubles())),
-    },
-];
-
-#[cfg(feature = "parquet")]
-fn create_columnar(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
-    let form = ColumnarForm::of(path).unwrap_or(&PARQUET);
-    Ok(Box::new(ColumnarSink::create(path, form)?))
-}
-
-/// Whether rows go to this file as comma-separated values: by its file extension, and to a pipe or a device.
-#[must_use]
-pub fn is_csv(path: &Path) -> bool {
-    let ending = path.extension().unwrap_or_default();
-    ending.eq_ignore_ascii_case("csv") || is_stream(path)
-}
-
-/// Whether rows go to this file itself as they come, and not to another one until the run has ended.
-#[must_use]
-pub fn is_written_by_rows(path: &Path) -> bool {
-    is_csv(path) || is_doubles(path)
-}
-
-pub(crate) fn is_doubles(path: &Path) -> bool {
-    let ending = path.extension().unwrap_or_default();
-    ending.eq_ignore_ascii_case(DOUBLES)
-}
-
-/// Whether a path is a pipe or a device, which takes rows as CSV, whatever its name.
-#[must_use]
-pub fn is_stream(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
-/// Creates a result file in the form that its file extension selects; CSV for a pipe or a
-/// device.
-///
-/// # Errors
-///
-/// [`RecordError::UnknownEnding`] or [`RecordError::Create`].
-pub fn create_sink(path: &Path) -> Result<Box<dyn RowSink>, RecordError> {
-    if is_stream(path) {
-        return Ok(Box::new(CsvSink::create(path)?));
-    }
-    let ending = path.extension().unwrap_or_default();
-    let info = SINKS
-        .iter()
-        .find(|info| ending.eq_ignore_ascii_case(info.ending));
-    let unknown = || RecordError::UnknownEnding {
-        path: path.to_owned(),
-    };
-    (info.ok_or_else(unknown)?.create)(path)
 }
 
 /// Programs that read the forms that are written, for endings of those that are not: no kept crate
@@ -411,12 +310,4 @@ fn readers(path: &Path) -> &'static str {
     } else {
         ""
     }
-}
-
-fn endings() -> String {
-    let endings: Vec<_> = SINKS
-        .iter()
-        .map(|info| format!(".{}", info.ending))
-        .collect();
-    endings.join(" or ")
 }

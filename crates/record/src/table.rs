@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::heading::is_heading;
-use crate::same_time::is_same_time;
+use crate::lookup::is_same_time;
 use crate::sink::ColumnType;
 
 /// Rows by column. All columns are as long as the time.

@@ -1,46 +1,12 @@
 //! Reading a table in the format given by the extension of its file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::csv_reader::{CsvError, NOT_TEXT, read_csv_with, read_names};
+use crate::csv_reader::{NOT_TEXT, read_csv_with, read_names};
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
-use crate::heading::{MANY_COLUMNS, NO_COLUMN};
+use crate::read_error::{CsvError, ReadTableError};
 use crate::result_file::{self, ResultFile, check_ending, is_columnar};
 use crate::table::{Series, Table, Values};
-
-/// Why a table was not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadTableError {
-    /// A CSV file was not read.
-    #[error(transparent)]
-    Csv(#[from] CsvError),
-    /// A Parquet file was not read.
-    #[error("cannot read {}: {message}", path.display())]
-    Parquet {
-        /// The path as it was given.
-        path: PathBuf,
-        /// The error.
-        message: String,
-    },
-}
-
-impl ReadTableError {
-    /// Whether it is not known which column has the times, or the one that was asked for is not there.
-    #[must_use]
-    pub fn lacks_time(&self) -> bool {
-        match self {
-            Self::Csv(CsvError::Content { message, .. }) | Self::Parquet { message, .. } => {
-                message.starts_with(NO_COLUMN) || message.starts_with(MANY_COLUMNS)
-            }
-            Self::Csv(CsvError::Io { .. }) => false,
-        }
-    }
-
-    pub(crate) fn content(path: &Path, message: String) -> Self {
-        let path = path.to_owned();
-        Self::Parquet { path, message }
-    }
-}
 
 /// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else
 /// comma-separated values ([`read_csv`](crate::read_csv)).
@@ -120,10 +86,4 @@ fn columns_of_text(bytes: &[u8]) -> Result<Vec<Series>, Wrong> {
         values: Values::Text(texts),
     });
     Ok(series.collect())
-}
-
-#[cfg(not(feature = "parquet"))]
-pub(crate) fn no_parquet<T>(path: &Path) -> Result<T, ReadTableError> {
-    let message = "this program was built without Parquet and Arrow; give the table as CSV";
-    Err(ReadTableError::content(path, message.to_owned()))
 }

@@ -9,8 +9,10 @@ use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder
 /// Bytes that a frame has room for at first; steps of most components take less.
 const USUAL: usize = 1 << 10;
 
+/// Longest part of a message, bytes.
+pub(crate) const PART: usize = 1 << 20;
 /// Longest frame, bytes: a part of a message, with its kind.
-pub(crate) const LONGEST: usize = crate::message::PART + 64;
+pub(crate) const LONGEST: usize = PART + 64;
 
 /// A message, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Messages between a run and a host: a kind, one byte, and its contents. Those that come once are written by
 //! postcard; requests and replies are the bytes of an [isolated](gyrator_worker::isolated) component's.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -9,10 +9,8 @@ use gyrator_worker::isolated::{self, Loss, Malformed, Request};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 
-use crate::frame::Frame;
+use crate::frame::{Frame, PART};
 
-/// Longest part of a message, bytes.
-pub(crate) const PART: usize = 1 << 20;
 /// Longest names of a component and of an FMU, bytes.
 pub(crate) const LONGEST_NAME: usize = 4096;
 
@@ -227,6 +225,16 @@ impl<'a> FromHost<'a> {
     }
 }
 
+/// The path of a name, where it stays in the folder: names of folders and a file, and nothing else.
+pub(crate) fn path_in_folder(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    let is_plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)));
+    let is_named = !name.is_empty() && !name.ends_with('/') && !name.contains('\0');
+    (is_plain && is_named).then(|| path.to_owned())
+}
+
 /// Reads a frame as a host does, and the request in it as one that is passed on to a process. Returns the path that an
 /// FMU has in the folder of the host.
 ///
@@ -236,7 +244,7 @@ pub fn check_to_host(bytes: &[u8]) -> Result<Option<PathBuf>, Malformed> {
     let frame = Frame::decode(bytes).map_err(|_| Malformed)?;
     match ToHost::read(&frame.content)? {
         ToHost::Request(request) => Request::default().receive(request).map(|()| None),
-        ToHost::Hello(hello) => Ok(crate::server::path_in_folder(hello.fmu)),
+        ToHost::Hello(hello) => Ok(path_in_folder(hello.fmu)),
         ToHost::Upload(_) | ToHost::RequestPart(_) => Ok(None),
     }
 }

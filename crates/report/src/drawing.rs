@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::html::harmless;
 use crate::packed::{packed, packed_times};
-use crate::plots::{is_constant, is_empty, plots};
+use crate::plots::{Signal, is_constant, is_empty, plots};
 
 /// Values of all signals together that a page has at most: 2000 of each of 20 signals, which are 213 kB of base64.
 const VALUES: usize = 40_000;
@@ -16,36 +16,6 @@ const VALUES: usize = 40_000;
 /// A signal is drawn by at least so many values, and by at most so many.
 const LEAST: usize = 200;
 const MOST: usize = 2000;
-
-/// A column of a result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Signal {
-    /// Name of the column. `error.NAME` is the error bar of the column `NAME`, and drawn around it.
-    pub(crate) name: String,
-    /// Unit of measure.
-    pub(crate) unit: Option<String>,
-    /// Its values; one that is not finite is a gap.
-    #[serde(with = "gaps")]
-    pub(crate) values: Vec<f64>,
-}
-
-/// Numbers that may be missing, which JSON has as null.
-mod gaps {
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
-        // Not finite is null.
-        values.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Option<f64>>::deserialize(from)?;
-        Ok(values
-            .into_iter()
-            .map(|value| value.unwrap_or(f64::NAN))
-            .collect())
-    }
-}
 
 /// The signals of a result that a page draws: every row of them, or the extremes of stretches of time, so that no peak
 /// is lost.

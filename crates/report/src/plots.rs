@@ -1,8 +1,9 @@
-//! Which signals share a plot.
+//! Signals, and which of them share a plot.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::drawing::Signal;
+use serde::{Deserialize, Serialize};
+
 use crate::html::harmless;
 
 /// Most signals of a plot: more cannot be distinguished without colour.
@@ -11,6 +12,36 @@ const MOST: usize = 4;
 /// Signals share a plot where the ranges that they need differ by this factor at most: each still takes a tenth of the
 /// height.
 const RANGES: f64 = 10.0;
+
+/// A column of a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Signal {
+    /// Name of the column. `error.NAME` is the error bar of the column `NAME`, and drawn around it.
+    pub(crate) name: String,
+    /// Unit of measure.
+    pub(crate) unit: Option<String>,
+    /// Its values; one that is not finite is a gap.
+    #[serde(with = "gaps")]
+    pub(crate) values: Vec<f64>,
+}
+
+/// Numbers that may be missing, which JSON has as null.
+mod gaps {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(values: &[f64], to: S) -> Result<S::Ok, S::Error> {
+        // Not finite is null.
+        values.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+        let values = Vec::<Option<f64>>::deserialize(from)?;
+        Ok(values
+            .into_iter()
+            .map(|value| value.unwrap_or(f64::NAN))
+            .collect())
+    }
+}
 
 /// Signals in one plot, by their places.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,9 +8,10 @@ use gyrator_system::{SystemFile, did_you_mean};
 use crate::bond_columns;
 use crate::cases::Cases;
 use crate::cell::{Column, ColumnKind};
+use crate::error::StudyError;
 use crate::error_columns;
-use crate::metrics::{Metric, Probe};
-use crate::run::StudyError;
+use crate::metrics::Metric;
+use crate::probe::Probe;
 use crate::study_file::StudyFile;
 use crate::tally::{MESSAGE, STOP_REASON, VERDICT};
 

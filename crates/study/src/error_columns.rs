@@ -6,7 +6,7 @@ use gyrator_record::{ColumnType, MemorySink, RowSink as _, Table};
 use gyrator_system::SystemFile;
 
 use crate::cell::{Cell, Column, ColumnKind};
-use crate::metrics::Probe;
+use crate::probe::Probe;
 
 /// The relative error for which a macro-step is given: the one below which a verdict is `small`.
 const WANTED: f64 = gyrator::Verdict::SMALL;

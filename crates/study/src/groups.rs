@@ -7,7 +7,7 @@ use gyrator_system::toml_file::Setting;
 use crate::cases::Cases;
 use crate::crashed_run::FailedRun;
 use crate::journal::Journal;
-use crate::run::Options;
+use crate::options::Options;
 
 /// Rows that are measured against the same run; rows are named by their places.
 #[derive(Default)]

@@ -12,8 +12,7 @@ use toml::de::DeValue;
 
 use crate::metrics::{Metric, Quantity, Window};
 use crate::requirement::Requirement;
-use crate::sensitivity::Design;
-use crate::study_file::{Point, Reference, StudyFile, Variant};
+use crate::study_file::{Design, Point, Reference, StudyFile, Variant};
 use crate::variation;
 
 /// Reads a study file; paths in it are joined to its folder.

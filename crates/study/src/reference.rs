@@ -6,7 +6,7 @@ use gyrator::View;
 use gyrator::graph::Graph;
 use gyrator_record::{is_same_time, read_table};
 
-use crate::metrics::Probe;
+use crate::probe::Probe;
 
 /// Values of some variables over time.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::crashed_run::{FailedRun, Trial};
-use crate::run::Options;
+use crate::options::Options;
 use crate::tally::{HOST_LOST, INVALID};
 use crate::trial::TrialOutcome;
 

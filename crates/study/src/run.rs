@@ -1,13 +1,9 @@
 //! Running a study.
 
-use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use gyrator::StartError;
 use gyrator::error::StateFileError;
 use gyrator::system::{FmuCache, StateFile};
 use gyrator_system::toml_file::Setting;
@@ -19,60 +15,20 @@ use crate::cases::{Cases, Shard};
 use crate::cell::{Cell, Column};
 use crate::columns::{columns, units};
 use crate::crashed_run::{FailedRun, RunsInProgress, Trial};
+use crate::error::StudyError;
 use crate::error_columns;
 use crate::fmus;
 use crate::groups::{self, Group};
 use crate::identity::Identity;
-use crate::journal::{Header, Journal, JournalError, VERSION};
+use crate::journal::{Header, Journal, VERSION};
 use crate::metrics::tracks;
+use crate::options::Options;
 use crate::reference::ReferenceTrajectory;
 use crate::renewal::{NoSuccessor, Renewal};
-use crate::saved_state;
 use crate::study_file::{Reference, StudyFile};
-use crate::surroundings::{Subject, Surroundings};
+use crate::surroundings::Subject;
 use crate::tally::{HOST_LOST, Tally};
-use crate::trial::{Bench, MakeUnits, Role, TrialOutcome};
-
-/// Why a study cannot be run.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyError {
-    /// A file that the study depends on cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// The path.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The first system of the list that can be described lacks a variable that the study measures.
-    #[error("[metrics]: {0}")]
-    Metric(String),
-    /// The FMUs of the system cannot be opened.
-    #[error(transparent)]
-    Start(#[from] StartError),
-    /// The saved state that the runs should go on from cannot be used.
-    #[error(transparent)]
-    State(#[from] StateFileError),
-    /// The reference file cannot be used.
-    #[error("reference: {0}")]
-    Reference(String),
-    /// No case is left.
-    #[error("the study has no cases: look at [[vary]] and `require`")]
-    NoCases,
-    /// The journal cannot be used.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// A machine that runs components is lost or cannot be reached, or this one lacks descriptors, memory or room on a
-    /// disk; the rows until then are kept.
-    #[error("{0}")]
-    HostLost(String),
-    /// The threads could not be started.
-    #[error("{0} threads could not be started: {1}")]
-    Threads(usize, String),
-    /// It cannot be noted which runs are in progress.
-    #[error("cannot note which runs are in progress: {0}")]
-    InProgress(#[source] std::io::Error),
-}
+use crate::trial::{Bench, Role, TrialOutcome};
 
 /// A study that is ready to be run: its list of cases, its columns, its identity.
 pub struct Study {
@@ -88,36 +44,6 @@ pub struct Study {
     cache: FmuCache,
     trajectory: Option<ReferenceTrajectory>,
     state: Option<StateFile>,
-}
-
-/// How a study is run; none of it changes a row.
-pub struct Options<'a> {
-    /// The part of the list to be run.
-    pub part: Shard,
-    /// Runs that are made at the same time; one is made in the calling thread.
-    pub threads: NonZeroUsize,
-    /// Ends the study once it is true; runs in progress have no rows then.
-    pub interrupt: Arc<AtomicBool>,
-    /// Longest time of a step that an FMU makes in the background (`fmi2Pending`), in this process;
-    /// `None` is for ever.
-    pub pending_timeout: Option<Duration>,
-    /// Components whose FMUs get processes of their own, where `maker` offers them.
-    pub isolated: Vec<String>,
-    /// Runs that have ended an earlier process: they are not made, and their rows say so.
-    pub lost: &'a [FailedRun],
-    /// The row that is to be made; all where `None`.
-    pub only: Option<usize>,
-    /// Where runs are noted while they are in progress.
-    pub in_progress: Option<&'a RunsInProgress>,
-    /// Whether this process has made enough runs and another one should go on; asked after each row. `None` where there
-    /// is no other one.
-    pub is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
-    /// Messages of runs that do not start which are believed in a process that has made others, too.
-    pub trusted: &'a BTreeSet<String>,
-    /// What runs find around them.
-    pub surroundings: &'a dyn Surroundings,
-    /// Maker of the units of each run; [`gyrator::unit::InProcess`] makes them in this process.
-    pub maker: &'a MakeUnits<'a>,
 }
 
 /// How far a study has come.
@@ -183,9 +109,7 @@ impl Study {
             _ => None,
         };
         let state = file.resume.as_deref();
-        let state = state
-            .map(|path| saved_state::read(path, &file))
-            .transpose()?;
+        let state = state.map(|path| read_state(path, &file)).transpose()?;
         let names = system.components.iter();
         let names = names.map(|component| component.name.value.clone());
         Ok(Self {
@@ -252,6 +176,31 @@ impl Study {
         }
         cells
     }
+}
+
+/// Reads the saved state that the runs go on from; errors begin with its path.
+fn read_state(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileError> {
+    let place = path.display();
+    let others = [
+        ("error_bars", !study.error_bars.is_empty()),
+        ("verification", study.verification),
+    ];
+    if let Some((key, _)) = others.into_iter().find(|(_, is_wanted)| *is_wanted) {
+        return Err(StateFileError::new(
+            format!(
+                "{place}: `{key}` needs runs at other macro-steps, and none goes on from a state there"
+            ),
+            format!("leave out `{key}`, or `resume`"),
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| {
+        let message = format!("cannot read the saved state {place}: {error}");
+        StateFileError::new(message, "`gyrator run --save-state` writes one")
+    })?;
+    StateFile::from_bytes(&bytes).map_err(|error| {
+        let StateFileError { message, help, .. } = error;
+        StateFileError::new(format!("{place}: {message}"), help)
+    })
 }
 
 /// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `report` is

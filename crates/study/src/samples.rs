@@ -4,7 +4,7 @@ use gyrator::View;
 use gyrator::graph::Graph;
 use gyrator_record::is_same_time;
 
-use crate::metrics::Probe;
+use crate::probe::Probe;
 
 /// Values at given times, taken while a run goes on: on straight lines between communication points. Of several points of one
 /// instant, as at an event, the last one counts.

@@ -6,28 +6,9 @@ use gyrator_record::{ReadTableError, Values, read_columns};
 
 use crate::cases::Cases;
 use crate::cell::Cell;
-use crate::sampling::{Groups, Sampling, places};
-use crate::study_file::StudyFile;
+use crate::sampling::{Groups, places};
+use crate::study_file::{Design, StudyFile};
 use crate::tally::{STOP_REASON, is_success};
-
-/// How the points of a block lie, whose sampling has an analysis.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Design {
-    /// The sampling.
-    pub sampling: &'static Sampling,
-    /// Its `count`.
-    pub count: usize,
-    /// Its seed, and that of the confidence intervals.
-    pub seed: u64,
-    /// The parameters.
-    pub keys: Vec<String>,
-}
-
-impl PartialEq for Sampling {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
 
 /// The sensitivities of one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +17,7 @@ pub struct Sensitivities {
     pub metric: String,
     /// The variant of the rows, where the study has some.
     pub variant: Option<String>,
-    /// Names of the figures, those of [`Sampling`]'s analysis.
+    /// Names of the figures, those of [`Sampling`](crate::Sampling)'s analysis.
     pub figures: &'static [&'static str],
     /// The figures of each parameter, in the order of the study file. NaN where the metric is the same at all points.
     pub parameters: Vec<(String, Vec<f64>)>,

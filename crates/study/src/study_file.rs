@@ -9,7 +9,7 @@ use gyrator_system::{Source, Spanned};
 use crate::literal::Literal;
 use crate::metrics::Metric;
 use crate::requirement::Requirement;
-use crate::sensitivity::Design;
+use crate::sampling::Sampling;
 
 /// A study: which system, what varies, what is measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +44,19 @@ pub struct StudyFile {
     pub wall_time: bool,
     /// Whether runs that diverge are what the study looks for, and no failure of it.
     pub accepts_divergence: bool,
+}
+
+/// How the points of a block lie, whose sampling has an analysis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// The sampling.
+    pub sampling: &'static Sampling,
+    /// Its `count`.
+    pub count: usize,
+    /// Its seed, and that of the confidence intervals.
+    pub seed: u64,
+    /// The parameters.
+    pub keys: Vec<String>,
 }
 
 /// Values that keys of the system file have together.

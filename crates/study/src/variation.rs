@@ -13,8 +13,7 @@ use toml::de::{DeTable, DeValue};
 use crate::literal::Literal;
 use crate::random::Distribution;
 use crate::sampling::{self, Request, SAMPLINGS, Sampling};
-use crate::sensitivity::Design;
-use crate::study_file::Point;
+use crate::study_file::{Design, Point};
 
 /// Points of one block, and rows of a table, beyond which a study counts as a mistake.
 pub(crate) const MOST: usize = 10_000_000;

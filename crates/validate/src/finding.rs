@@ -5,8 +5,6 @@ use std::fmt;
 use gyrator_fmu::Position;
 use serde::{Deserialize, Serialize};
 
-use crate::rule::Rule;
-
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -59,6 +57,19 @@ pub struct Finding {
     pub column: Option<u32>,
 }
 
+impl Finding {
+    /// A finding of the rule of this number, about the FMU as a whole.
+    pub(crate) fn new(rule: u8, severity: Severity, message: String) -> Self {
+        Self {
+            rule,
+            severity,
+            message,
+            line: None,
+            column: None,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     /// `error V-19 modelDescription.xml:12:5: …`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +86,8 @@ const KEPT_PER_RULE: usize = 100;
 
 /// Collects what the check of one rule finds.
 pub struct Findings<'a> {
-    rule: &'a Rule,
+    rule: u8,
+    severity: Severity,
     kept: &'a mut Vec<Finding>,
     positions: &'a dyn Fn(usize) -> Position,
     count: usize,
@@ -83,15 +95,17 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// An empty collection for `rule` that adds to `kept`; `positions` turns an offset in the
-    /// description into line and column.
+    /// An empty collection for the rule of this number, whose findings usually have this severity; it adds to `kept`.
+    /// `positions` turns an offset in the description into line and column.
     pub(crate) fn new(
-        rule: &'a Rule,
+        rule: u8,
+        severity: Severity,
         kept: &'a mut Vec<Finding>,
         positions: &'a dyn Fn(usize) -> Position,
     ) -> Self {
         Self {
             rule,
+            severity,
             kept,
             positions,
             count: 0,
@@ -101,12 +115,12 @@ impl<'a> Findings<'a> {
 
     /// The rule is broken as it usually is, by the FMU as a whole.
     pub fn add(&mut self, message: impl Into<String>) {
-        self.push(self.rule.severity, None, message.into());
+        self.push(self.severity, None, message.into());
     }
 
     /// The rule is broken at a byte offset of the description.
     pub fn at(&mut self, offset: usize, message: impl Into<String>) {
-        self.push(self.rule.severity, Some(offset), message.into());
+        self.push(self.severity, Some(offset), message.into());
     }
 
     /// As [`Self::add`], with a severity of its own.
@@ -127,11 +141,9 @@ impl<'a> Findings<'a> {
         }
         let position = offset.map(self.positions);
         self.kept.push(Finding {
-            rule: self.rule.number,
-            severity,
-            message,
             line: position.map(|position| position.line),
             column: position.map(|position| position.column),
+            ..Finding::new(self.rule, severity, message)
         });
     }
 
@@ -142,13 +154,7 @@ impl<'a> Findings<'a> {
                 "and {} more findings of this rule",
                 self.count - KEPT_PER_RULE
             );
-            self.kept.push(Finding {
-                rule: self.rule.number,
-                severity,
-                message,
-                line: None,
-                column: None,
-            });
+            self.kept.push(Finding::new(self.rule, severity, message));
         }
     }
 }

@@ -30,6 +30,8 @@ mod rule;
 mod rules;
 mod schema;
 mod subject;
+mod trajectory;
+mod trial;
 
 pub use finding::{Finding, Findings, Severity};
 pub use model::{Model, SimpleType, TypeElement, Unit, Unknown, Variable};

@@ -95,7 +95,7 @@ fn check(
     positions: &dyn Fn(usize) -> Position,
     kept: &mut Vec<Finding>,
 ) {
-    let mut findings = Findings::new(rule, kept, positions);
+    let mut findings = Findings::new(rule.number, rule.severity, kept, positions);
     match rule.check {
         Check::Archive(look) => look(subject, &mut findings),
         Check::Description(look) => {

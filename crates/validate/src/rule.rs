@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use crate::dynamic::{Stop, Trajectory, Trial};
 use crate::finding::{Findings, Severity};
 use crate::model::Model;
 use crate::subject::Subject;
+use crate::trajectory::Trajectory;
+use crate::trial::{Stop, Trial};
 
 /// One rule.
 #[derive(Clone, Copy)]

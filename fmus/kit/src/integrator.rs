@@ -2,23 +2,7 @@
 
 mod trapezoidal;
 
-use crate::model::{Fault, Model};
-
-/// The methods that a model may choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Integrator {
-    /// x += h·f(t, x, u(t)); order 1.
-    ForwardEuler,
-    /// v += h·a(t, x, v, u(t)), then x += h·v with the new v; states that are neither positions
-    /// nor velocities as in forward Euler. Order 1, keeps the energy of an oscillator bounded.
-    SymplecticEuler,
-    /// The classic method of order 4; inputs at the start, the middle and the end of the step.
-    RungeKutta4,
-    /// x += h/2·(f(t, x, u(t)) + f(t+h, x', u(t+h))), solved by Newton's method; order 2, A-stable.
-    Trapezoidal,
-    /// The model's own, [`Model::advance`]; it sees the inputs at the start of the step.
-    Own,
-}
+use crate::model::{Fault, Integrator, Model};
 
 /// Memory for intermediate results, allocated once.
 #[derive(Debug, Clone)]

@@ -73,8 +73,7 @@ pub use description::{
 };
 pub use fmi2_abi::{Causality, Variability};
 pub use in_process::{InProcess, Saved};
-pub use integrator::Integrator;
-pub use model::{Fault, Model};
+pub use model::{Fault, Integrator, Model};
 pub use simulation::{Experiment, Instantiation, Simulation, Values, VariableAccess};
 pub use table::{Scalar, ValueReference};
 pub use variable::{Access, Enumeration, Settings, Variable};

@@ -2,7 +2,6 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::integrator::Integrator;
 use crate::variable::Variable;
 
 /// Why a model cannot go on. Each kind becomes the FMI status of that name.
@@ -24,6 +23,22 @@ pub enum Fault {
     /// A status of this number, which FMI may not know.
     #[error("{1}")]
     Other(i32, String),
+}
+
+/// Methods by which the kit advances the continuous states; a model chooses one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integrator {
+    /// x += h·f(t, x, u(t)); order 1.
+    ForwardEuler,
+    /// v += h·a(t, x, v, u(t)), then x += h·v with the new v; states that are neither positions
+    /// nor velocities as in forward Euler. Order 1, keeps the energy of an oscillator bounded.
+    SymplecticEuler,
+    /// The classic method of order 4; inputs at the start, the middle and the end of the step.
+    RungeKutta4,
+    /// x += h/2·(f(t, x, u(t)) + f(t+h, x', u(t+h))), solved by Newton's method; order 2, A-stable.
+    Trapezoidal,
+    /// The model's own, [`Model::advance`]; it sees the inputs at the start of the step.
+    Own,
 }
 
 /// A model: named variables, continuous states and their rates, outputs.

@@ -1,6 +1,6 @@
 //! The hydraulic cranes in one piece, to compare co-simulations with.
 
-use crate::hydraulic_circuit::HydraulicCircuit;
+use crate::hydraulic_circuit::{HydraulicCircuit, Throttle};
 use crate::two_links::{GRAVITY, TwoLinks};
 
 /// The whole crane of Rahikainen et al. (2020), with parameters as in the FMUs, in minimal
@@ -19,36 +19,6 @@ pub struct Crane {
     pub actuators: usize,
     /// Which circuits.
     pub throttle: Throttle,
-}
-
-/// Variants of the hydraulic circuits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Throttle {
-    /// A throttle of 2.5 mm: the actuators are about as stiff as the printed ones.
-    Narrow,
-    /// A throttle of 6 mm, through which the greater volume 3 makes the actuators softer.
-    Wide,
-    /// A throttle of 4 mm, pistons with less friction, the programs of the spools exchanged, and heavier masses on the links: a
-    /// crane of this project, on which couplings that suit the others fail.
-    Medium,
-    /// As [`Medium`](Self::Medium), with a sixth of its friction: a vibration that a coupling excites dies away slowly.
-    Slippery,
-}
-
-impl Throttle {
-    /// Whether the crane is one of this project: masses, friction, throttles, hoses and programs are not those of the paper.
-    #[must_use]
-    pub fn is_own(self) -> bool {
-        matches!(self, Self::Medium | Self::Slippery)
-    }
-
-    /// Point masses between the links and at the end, kg.
-    pub(crate) fn masses(self) -> [f64; 2] {
-        match self {
-            Self::Narrow | Self::Wide => [250.0, 100.0],
-            Self::Medium | Self::Slippery => [400.0, 180.0],
-        }
-    }
 }
 
 /// Where the crane is at one time.

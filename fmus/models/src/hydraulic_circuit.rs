@@ -4,7 +4,6 @@ use fmu_kit::{Enumeration, Fault, Integrator, Model, Variable, start_values, var
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-use crate::crane_reference::Throttle;
 use crate::hydraulic_piston::Piston;
 use crate::spool_program::{self, SPOOL_PROGRAMS};
 
@@ -49,6 +48,36 @@ start_values! {
         k_eff: f64,
         /// Spool position U, V, and pressures p1, p2, p3, Pa.
         state: [f64; 4],
+    }
+}
+
+/// Variants of the hydraulic circuits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Throttle {
+    /// A throttle of 2.5 mm: the actuators are about as stiff as the printed ones.
+    Narrow,
+    /// A throttle of 6 mm, through which the greater volume 3 makes the actuators softer.
+    Wide,
+    /// A throttle of 4 mm, pistons with less friction, the programs of the spools exchanged, and heavier masses on the links: a
+    /// crane of this project, on which couplings that suit the others fail.
+    Medium,
+    /// As [`Medium`](Self::Medium), with a sixth of its friction: a vibration that a coupling excites dies away slowly.
+    Slippery,
+}
+
+impl Throttle {
+    /// Whether the crane is one of this project: masses, friction, throttles, hoses and programs are not those of the paper.
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Medium | Self::Slippery)
+    }
+
+    /// Point masses between the links and at the end, kg.
+    pub(crate) fn masses(self) -> [f64; 2] {
+        match self {
+            Self::Narrow | Self::Wide => [250.0, 100.0],
+            Self::Medium | Self::Slippery => [400.0, 180.0],
+        }
     }
 }
 
@@ -403,8 +432,7 @@ fn valve_parameters() -> Vec<CircuitVariable> {
 
 #[cfg(test)]
 mod tests {
-    use super::HydraulicCircuit;
-    use crate::crane_reference::Throttle;
+    use super::{HydraulicCircuit, Throttle};
 
     /// Rates of u, p1, p2, p3 with the oil at rest but for the spool at `u` and the rate `v`.
     fn rates(actuator: usize, throttle: Throttle, u: f64, v: f64) -> [f64; 4] {

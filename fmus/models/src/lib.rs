@@ -43,7 +43,7 @@ pub use all_types::AllTypes;
 pub use crane_cylinder::{CraneCylinder, InterpolatingCraneCylinder};
 pub use crane_links::CraneLinks;
 pub use crane_mechanics::CraneMechanics;
-pub use crane_reference::{Crane, CraneMotion, Throttle};
+pub use crane_reference::{Crane, CraneMotion};
 pub use dual_mass_force::DualMassForce;
 pub use dual_mass_velocity::DualMassVelocity;
 pub use epas_controller::{EpasController, controller_filter, controller_torque};
@@ -52,7 +52,7 @@ pub use epas_steering::{
 };
 pub use epas_vehicle::{EpasVehicle, TieRod, VehicleState, vehicle_rates};
 pub use faulty::Faulty;
-pub use hydraulic_circuit::HydraulicCircuit;
+pub use hydraulic_circuit::{HydraulicCircuit, Throttle};
 pub use ishigami::Ishigami;
 pub use oscillator_force::OscillatorForce;
 pub use oscillator_motion::{OscillatorHub, OscillatorMotion};

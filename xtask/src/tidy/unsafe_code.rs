@@ -15,6 +15,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/capi/src/system.rs",
     "crates/fmu/src/c_library.rs",
     "crates/fmu/src/float_control.rs",
+    "crates/fmu/src/functions.rs",
     "crates/fmu/src/instance/calls.rs",
     "crates/fmu/src/instance/derivatives.rs",
     "crates/fmu/src/instance/lane.rs",

@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::Archive;
 use crate::description::ModelDescription;
+use crate::functions::required_functions;
 use crate::leftovers::OwnDirectory;
-use crate::library::required_functions;
 use crate::limited_command;
 use crate::platform;
 use crate::warning::Warning;

@@ -5,7 +5,6 @@ mod parser;
 mod reader;
 mod structure_parser;
 mod type_parser;
-mod unit;
 mod variable;
 mod variable_parser;
 
@@ -14,8 +13,10 @@ mod tests;
 
 pub use fmi2_abi::{Causality, Initial, Variability};
 pub use reader::XmlError;
-pub use unit::{BaseUnit, DisplayUnit, UnitDefinition};
-pub use variable::{BaseType, RealAttributes, ScalarVariable, TypeAttributes, legal_initial};
+pub use variable::{
+    BaseType, BaseUnit, DisplayUnit, RealAttributes, ScalarVariable, TypeAttributes,
+    UnitDefinition, legal_initial,
+};
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Variables of a model and their attributes (FMI 2.0.5 section 2.2.7).
+//! Variables of a model, their attributes and units (FMI 2.0.5 sections 2.2.7 and 2.2.2).
 
 use fmi2_abi::{Causality, Initial, Variability};
 
@@ -181,4 +181,37 @@ pub fn legal_initial(causality: Causality, variability: Variability) -> Option<&
         (Causality::Independent, Continuous) => Some(NONE),
         _ => None,
     }
+}
+
+/// A unit: how it follows from SI base units, and what people like to see instead.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitDefinition {
+    /// Name, such as `N.m` or `degC`.
+    pub name: String,
+    /// Meaning in SI units; without it nothing is known about the unit.
+    pub base: Option<BaseUnit>,
+    /// Units for display.
+    pub display_units: Vec<DisplayUnit>,
+}
+
+/// `value in SI units = factor * value + offset`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BaseUnit {
+    /// Exponents of kg, m, s, A, K, mol, cd, rad, in this order.
+    pub exponents: [i32; 8],
+    /// Factor to SI units.
+    pub factor: f64,
+    /// Offset in SI units.
+    pub offset: f64,
+}
+
+/// `value for display = factor * value + offset`; the offset is dropped for relative quantities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DisplayUnit {
+    /// Name, such as `deg`.
+    pub name: String,
+    /// Factor from the unit it belongs to.
+    pub factor: f64,
+    /// Offset, in the display unit.
+    pub offset: f64,
 }

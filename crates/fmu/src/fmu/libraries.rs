@@ -7,22 +7,12 @@ use super::Fmu;
 use crate::c_library::CState;
 use crate::elf;
 use crate::error::LoadError;
-use crate::library::{Library, Source, required_functions};
+use crate::functions::required_functions;
+use crate::library::{Library, LibraryUse, Source};
 use crate::library_file::{LibraryFile, LoadFailure, Place, UnpackedBinary, first_that_works};
 use crate::needs::Needs;
+use crate::sharing::Sharing;
 use crate::warning::Warning;
-
-/// Whether the instances of an FMU share one load of its library, or each has a copy with data of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LibraryUse {
-    /// They share it if the FMU [declares](crate::ModelDescription::declares_shared_library) it safe.
-    #[default]
-    Auto,
-    /// They share it. Instances of a library that does keep something give wrong results, crash or hang.
-    Shared,
-    /// Each has a copy.
-    Copied,
-}
 
 /// The loaded libraries of an FMU.
 #[derive(Default)]
@@ -52,6 +42,31 @@ impl Libraries {
 }
 
 impl Fmu {
+    /// What its instances share with all others in one process, found in its files before they are loaded.
+    #[must_use]
+    pub fn sharing(&self) -> &Sharing {
+        self.0.unpacked.sharing(|| self.look_at_sharing())
+    }
+
+    fn look_at_sharing(&self) -> Sharing {
+        let claims = self.description().co_simulation.as_ref();
+        let only_once =
+            claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
+        if self.description().declares_shared_library() && !only_once {
+            return Sharing::default();
+        }
+        match self.library_file() {
+            Ok(library) => Sharing::of(&library, self.0.unpacked.files(), only_once),
+            Err(_) => Sharing::default(),
+        }
+    }
+
+    /// What an instance was seen to change of the process, on which the FMU may depend, in words: such as the locale.
+    #[must_use]
+    pub fn process_change(&self) -> Option<&str> {
+        self.0.unpacked.known_change().get().map(String::as_str)
+    }
+
     /// How many copies of its library were loaded, those of instances that are gone too.
     #[must_use]
     pub fn copies(&self) -> usize {

@@ -5,6 +5,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fmi2_abi::{Boolean, CallbackFunctions, Component, Function, SlaveState};
 
@@ -14,8 +15,7 @@ use crate::description::ModelDescription;
 use crate::error::LoadError;
 use crate::flight_recorder::{Activity, SlotGuard};
 use crate::float_control::FloatControl;
-use crate::fmu::InstanceOptions;
-use crate::library::Library;
+use crate::library::{Library, LibraryUse};
 use crate::logger::{self, LogSink};
 use crate::surroundings::{KnownChange, Watch};
 use crate::warning::Warning;
@@ -32,6 +32,42 @@ fn made_in_root(make: impl FnOnce() -> Component) -> (Component, Option<Warning>
         Warning::new(text)
     });
     (component, warning)
+}
+
+/// How to make an instance.
+#[derive(Debug, Clone)]
+pub struct InstanceOptions {
+    /// Whether the FMU may open windows.
+    pub visible: bool,
+    /// Whether the FMU logs more than it must.
+    pub logging_on: bool,
+    /// Categories to log, of those that the FMU has; empty means all.
+    pub log_categories: Vec<String>,
+    /// How long a step may go on in the background before it is cancelled (C-43). A process that
+    /// [watches](crate::flight_recorder::record_to) this one limits that itself.
+    pub pending_timeout: Duration,
+    /// Once it is true, a step in the background has 3 s before it is cancelled.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Whether the instance has a library of its own.
+    pub library: LibraryUse,
+    /// Whether it is the only one of this process, from its start to its end: what it changes of the process, such as the
+    /// locale, is then left as it is, and it has the C library's state to itself.
+    pub is_alone: bool,
+}
+
+impl Default for InstanceOptions {
+    /// No windows, no logging, a minute for steps in the background, a library of its own where it is needed.
+    fn default() -> Self {
+        Self {
+            visible: false,
+            logging_on: false,
+            log_categories: Vec::new(),
+            pending_timeout: Duration::from_secs(60),
+            interrupt: None,
+            library: LibraryUse::Auto,
+            is_alone: false,
+        }
+    }
 }
 
 /// All that an instance is made of.

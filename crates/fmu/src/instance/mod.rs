@@ -19,6 +19,7 @@ mod saved_state;
 mod values;
 
 pub use lane::{Held, Interruption, Lane, Ports};
+pub use making::InstanceOptions;
 pub(crate) use making::Making;
 pub use saved_state::{FmuState, LONGEST_STATE};
 
@@ -33,7 +34,8 @@ use crate::description::{BaseType, ModelDescription};
 use crate::error::{CallError, Refusal, Status};
 use crate::flight_recorder::{Slot, SlotGuard};
 use crate::float_control::{self, FloatControl};
-use crate::library::{Functions, Library};
+use crate::functions::Functions;
+use crate::library::Library;
 use crate::logger::LogSink;
 use crate::surroundings::{Change, Watch};
 use crate::warning::Warning;

@@ -12,13 +12,13 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block as Place, CompressionType, root_as_footer, root_as_message};
 use arrow_schema::{ArrowError, DataType, Schema};
 
+use super::arrow_and_parquet::{guarded, metadata_units, unreadable, unreadable_date};
 use super::arrow_cells::{is_of_time, kind, times, values};
-use super::{Block, Contents, Form, Stream, metadata_units, unreadable, unreadable_date};
-use crate::guarded::guarded;
+use super::{Block, Contents, Form, Stream};
 use crate::heading::{TimeColumn, time_of_columns};
+use crate::read_error::ReadTableError;
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
-use crate::table_reader::ReadTableError;
 
 /// Length of what ends a file: the length of its footer, and `ARROW1`.
 const TAIL: u64 = 10;

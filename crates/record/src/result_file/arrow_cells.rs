@@ -13,7 +13,7 @@ use arrow_array::{Array, OffsetSizeTrait};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
 use super::arrow::damaged;
-use super::since_first;
+use super::arrow_and_parquet::{decimal, since_first};
 use crate::sink::ColumnType;
 use crate::table::Values;
 
@@ -127,7 +127,7 @@ fn decimals<T: ArrowPrimitiveType>(column: &dyn Array, scale: i8) -> Vec<f64>
 where
     T::Native: std::fmt::Display,
 {
-    numbers::<T>(column, |value| super::decimal(value, scale.into()))
+    numbers::<T>(column, |value| decimal(value, scale.into()))
 }
 
 fn text(cell: Option<&str>) -> String {

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::{Block, Contents, Form, Stream};
 use crate::csv_reader::{
-    CsvError, NOT_TEXT, builders, check_time, is_of_ecos, not_a_number, read_names, read_row,
+    NOT_TEXT, builders, check_time, is_of_ecos, not_a_number, read_names, read_row,
 };
 use crate::csv_rows::{Dialect, Rows, Wrong, count_lines};
 use crate::heading::{Heading, TimeColumn, place_of_time};
+use crate::read_error::{CsvError, ReadTableError};
 use crate::sink::{Column, ColumnType};
 use crate::table::Values;
-use crate::table_reader::ReadTableError;
 
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 20;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::{Block, Contents, Form, ResultFile, Stream, csv};
 use crate::heading::place_of_time;
+use crate::read_error::ReadTableError;
 use crate::row_encoding::DoublesHeader;
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
-use crate::table_reader::ReadTableError;
 
 /// Bytes that are read at a time, about.
 const PIECE: usize = 1 << 20;

@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 mod arrow;
 #[cfg(feature = "parquet")]
+mod arrow_and_parquet;
+#[cfg(feature = "parquet")]
 mod arrow_cells;
 mod csv;
 mod doubles;
@@ -19,9 +21,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::heading::TimeColumn;
-use crate::sink::{Column, DOUBLES};
+use crate::read_error::ReadTableError;
+use crate::row_encoding::DOUBLES;
+use crate::sink::Column;
 use crate::table::{Series, Table, Values};
-use crate::table_reader::ReadTableError;
 
 /// A result file that is read in blocks of rows, of which one is in memory at a time.
 pub struct ResultFile {
@@ -169,55 +172,11 @@ pub(crate) fn columns(path: &Path) -> Option<Result<Vec<Series>, ReadTableError>
     form_of(path).map(|form| checked.and_then(|()| (form.columns)(path)))
 }
 
-/// Why a column is not read.
-#[cfg(feature = "parquet")]
-fn unreadable(name: &str, of_type: impl std::fmt::Display) -> String {
-    format!(
-        "column `{name}` is of type {of_type}, which cannot be read; leave it out, or write it as float64, int64, bool or string"
-    )
-}
-
-/// Why a column of dates beside the times is not read.
-#[cfg(feature = "parquet")]
-fn unreadable_date(name: &str) -> String {
-    format!(
-        "column `{name}` is of type timestamp, which only the column of the times can be; leave it out, or write it as float64"
-    )
-}
-
-/// Takes the units of columns from metadata of gyrator, else from the names.
-#[cfg(feature = "parquet")]
-fn metadata_units(columns: &mut [Column], metadata: &[(String, String)]) {
-    let units = metadata.iter().find(|(key, _)| key == "gyrator.units");
-    let Some((_, json)) = units else {
-        return crate::heading::take_units(columns);
-    };
-    let units: Option<std::collections::BTreeMap<String, String>> = serde_json::from_str(json).ok();
-    let mut units = units.unwrap_or_default();
-    for column in columns {
-        column.unit = units.remove(&column.name);
-    }
-}
-
-/// The double that is nearest to a whole number with as many decimal places.
-#[cfg(feature = "parquet")]
-fn decimal(number: impl std::fmt::Display, places: i32) -> f64 {
-    let text = format!("{number}e{}", -places);
-    text.parse().unwrap_or(f64::NAN)
-}
-
-/// How far a date is from the first one, which is kept.
-#[cfg(feature = "parquet")]
-fn since_first(date: i64, first: &mut Option<i64>) -> f64 {
-    let first = *first.get_or_insert(date);
-    (i128::from(date) - i128::from(first)) as f64
-}
-
 /// The forms that a program without the feature `parquet` cannot read.
 #[cfg(not(feature = "parquet"))]
 mod parquet {
     use super::{Contents, Path, ReadTableError};
-    pub(super) use crate::table_reader::no_parquet as columns;
+    pub(super) use crate::read_error::no_parquet as columns;
 
     pub(super) fn open(path: &Path, _: Option<&str>) -> Result<Contents, ReadTableError> {
         columns(path)

@@ -10,15 +10,13 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 
+use super::arrow_and_parquet::{guarded, metadata_units, since_first, unreadable, unreadable_date};
 use super::parquet_cells::{Meaning, arrow_types, kind};
-use super::{
-    Block, Contents, Form, Stream, metadata_units, since_first, unreadable, unreadable_date,
-};
-use crate::guarded::guarded;
+use super::{Block, Contents, Form, Stream};
 use crate::heading::{TimeColumn, time_of_columns};
+use crate::read_error::ReadTableError;
 use crate::sink::{Column, ColumnType};
 use crate::table::{Series, Values};
-use crate::table_reader::ReadTableError;
 
 /// Rows of a block: of a few columns, the processor's caches hold as many.
 const ROWS: usize = 1 << 14;

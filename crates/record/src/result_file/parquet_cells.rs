@@ -9,8 +9,8 @@ use base64::prelude::BASE64_STANDARD;
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::schema::types::ColumnDescriptor;
 
+use super::arrow_and_parquet::decimal;
 use super::arrow_cells::{self, of_second};
-use super::decimal;
 use crate::sink::ColumnType;
 
 /// The key of the metadata where programs with Arrow keep their types, of which Parquet has no durations.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::{Block, Contents, Form, Stream, doubles};
 use crate::columnar::{CellValues, Cells, with_time};
 use crate::heading::place_of_time;
+use crate::read_error::ReadTableError;
 use crate::sink::Column;
 use crate::spool::{MAGIC, is_spool};
 use crate::spool_reader::SpoolReader;
 use crate::table::Values;
-use crate::table_reader::ReadTableError;
 
 /// Rows of a block.
 const ROWS: usize = 1 << 10;

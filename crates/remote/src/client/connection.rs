@@ -26,8 +26,8 @@ use tonic::{Code, Status, Streaming};
 
 use super::link::RemoteLink;
 use crate::access::{Access, Tokens};
-use crate::frame::{Frame, Frames, LONGEST};
-use crate::message::{self, FromHost, Hash, Hello, PART};
+use crate::frame::{Frame, Frames, LONGEST, PART};
+use crate::message::{self, FromHost, Hash, Hello};
 use crate::{LONGEST_HEADERS, METHOD, PROTOCOL, VERSION, WINDOW, tls};
 
 /// Intervals of keep-alive without a sign of life after which a host is lost: two would be too late for a run that has

@@ -15,8 +15,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-pub(crate) use store::path_in_folder;
-
 use crate::access::{Access, Tokens};
 use crate::message::Hash;
 use crate::tls;

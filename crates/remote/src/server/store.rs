@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use gyrator_fmu::leftovers::{self, OwnDirectory};
 
-use crate::message::Hash;
+use crate::message::{Hash, path_in_folder};
 use crate::{hash_of, hexadecimal};
 
 /// The folder, and what may be sent to it.
@@ -70,16 +70,6 @@ pub(super) enum Refusal {
     Altered(String),
     #[error("`{0}` cannot be read: {1}")]
     System(String, io::Error),
-}
-
-/// The path of a name, where it stays in the folder: names of folders and a file, and nothing else.
-pub(crate) fn path_in_folder(name: &str) -> Option<PathBuf> {
-    let path = Path::new(name);
-    let is_plain = path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)));
-    let is_named = !name.is_empty() && !name.ends_with('/') && !name.contains('\0');
-    (is_plain && is_named).then(|| path.to_owned())
 }
 
 impl Store {

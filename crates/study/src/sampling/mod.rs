@@ -26,6 +26,12 @@ pub struct Sampling {
     pub(crate) analysis: Option<Analysis>,
 }
 
+impl PartialEq for Sampling {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
 /// All ways, the default first.
 pub const SAMPLINGS: &[&Sampling] = &[
     &random::ENTRY,

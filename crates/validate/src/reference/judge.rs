@@ -22,13 +22,8 @@ const OF_A_RUN: f64 = 10.0;
 pub fn compare(model: &ModelDescription, result: &Table, reference: &Reference) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut graded = |rule, severity, message: String| {
-        findings.push(Finding {
-            rule,
-            severity,
-            message: format!("{}: {message}", reference.name),
-            line: None,
-            column: None,
-        });
+        let message = format!("{}: {message}", reference.name);
+        findings.push(Finding::new(rule, severity, message));
     };
     let missing: Vec<&str> = reference
         .results

@@ -129,13 +129,11 @@ impl Reference {
                     experiment: Experiment::default(),
                     is_own: true,
                 }),
-                Err(message) => findings.push(Finding {
-                    rule: 53,
-                    severity: Severity::Warning,
-                    message: format!("{entry}: {message}"),
-                    line: None,
-                    column: None,
-                }),
+                Err(message) => findings.push(Finding::new(
+                    53,
+                    Severity::Warning,
+                    format!("{entry}: {message}"),
+                )),
             }
         }
         (references, findings)

@@ -7,7 +7,7 @@ use gyrator_record::{Series, Table, Values, is_same_time};
 use serde::{Deserialize, Serialize};
 
 use super::Experiment;
-use crate::dynamic::Stop;
+use crate::trial::Stop;
 
 /// Values over time, to be sent from a worker.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use crate::finding::{Findings, Severity};
 use crate::literal;
 use crate::model::Model;
 use crate::rule::{Check, Rule};
+use crate::schema::MISSPELT_ABILITIES;
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -56,26 +57,6 @@ pub(super) static RULES: &[Rule] = &[
         source: "3.3.1, 4.3.1",
         check: Check::Description(abilities_are_spelt_right),
     },
-];
-
-/// Abilities as exporters have written them, and what they meant.
-pub(crate) const MISSPELT: &[(&str, &str)] = &[
-    (
-        "providesDirectionalDerivatives",
-        "providesDirectionalDerivative",
-    ),
-    ("canRunAsynchronuosly", "canRunAsynchronuously"),
-    ("canRunAsynchronously", "canRunAsynchronuously"),
-    (
-        "completedlntegratorStepNotNeeded",
-        "completedIntegratorStepNotNeeded",
-    ),
-    ("canGetAndSetFMUState", "canGetAndSetFMUstate"),
-    ("canSerializeFMUState", "canSerializeFMUstate"),
-    (
-        "canHandleVariableCommunicationStepsize",
-        "canHandleVariableCommunicationStepSize",
-    ),
 ];
 
 fn identifiers_are_of_c(model: &Model<'_>, findings: &mut Findings<'_>) {
@@ -203,7 +184,9 @@ fn annotations_are_unique(model: &Model<'_>, findings: &mut Findings<'_>) {
 fn abilities_are_spelt_right(model: &Model<'_>, findings: &mut Findings<'_>) {
     for node in model.interfaces() {
         for attribute in model.document.attributes(node) {
-            let known = MISSPELT.iter().find(|(wrong, _)| *wrong == attribute.name);
+            let known = MISSPELT_ABILITIES
+                .iter()
+                .find(|(wrong, _)| *wrong == attribute.name);
             if let Some((wrong, right)) = known {
                 findings.at(attribute.offset, format!("{wrong} should be {right}"));
             }

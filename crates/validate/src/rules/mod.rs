@@ -16,7 +16,6 @@ mod structure;
 mod units;
 mod variables;
 
-pub(crate) use abilities::MISSPELT as MISSPELT_ABILITIES;
 pub(crate) use document::FMI_VERSION;
 pub(crate) use references::MEETS_REFERENCE;
 pub(crate) use running::REHEARSAL;

@@ -11,9 +11,10 @@ use gyrator_fmu::{
 
 use super::repacking::with_another_guid;
 use super::start_values::another;
-use crate::dynamic::{Outputs, STEPS, Stop, Trajectory, Trial};
 use crate::finding::Severity;
 use crate::rule::{Check, Rule};
+use crate::trajectory::{Outputs, Trajectory};
+use crate::trial::{STEPS, Stop, Trial};
 
 /// The rule that is tried first: it only runs the FMU.
 pub(crate) static REHEARSAL: Rule = Rule {

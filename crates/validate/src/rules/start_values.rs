@@ -4,9 +4,9 @@ use gyrator_fmu::{
     Causality, Fmu, Instance, InstanceOptions, RealAttributes, ScalarVariable, TypeAttributes,
 };
 
-use crate::dynamic::{Stop, Trial};
 use crate::finding::Severity;
 use crate::rule::{Check, Rule};
+use crate::trial::{Stop, Trial};
 
 pub(super) static RULES: &[Rule] = &[Rule {
     number: 54,

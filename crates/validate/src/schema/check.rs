@@ -3,7 +3,7 @@
 use gyrator_fmu::xml::{Attribute, Document, Node};
 
 use super::elements::ROOT;
-use super::{AttributeRule, Content, ElementRule, Particle, ValueType};
+use super::{AttributeRule, Content, ElementRule, MISSPELT_ABILITIES, Particle, ValueType};
 use crate::finding::Findings;
 use crate::literal;
 
@@ -157,9 +157,7 @@ fn is_of_xml(name: &str) -> bool {
 
 /// Whether rule V-18 reports it.
 fn is_misspelt_ability(name: &str) -> bool {
-    crate::rules::MISSPELT_ABILITIES
-        .iter()
-        .any(|(wrong, _)| *wrong == name)
+    MISSPELT_ABILITIES.iter().any(|(wrong, _)| *wrong == name)
 }
 
 /// Name of the expected type if the value does not have it.

@@ -6,6 +6,27 @@ mod elements;
 
 pub(crate) use check::check;
 
+/// Abilities as exporters have written them, and what they meant: attributes that the tables lack, and that rule V-18
+/// reports.
+pub(crate) const MISSPELT_ABILITIES: &[(&str, &str)] = &[
+    (
+        "providesDirectionalDerivatives",
+        "providesDirectionalDerivative",
+    ),
+    ("canRunAsynchronuosly", "canRunAsynchronuously"),
+    ("canRunAsynchronously", "canRunAsynchronuously"),
+    (
+        "completedlntegratorStepNotNeeded",
+        "completedIntegratorStepNotNeeded",
+    ),
+    ("canGetAndSetFMUState", "canGetAndSetFMUstate"),
+    ("canSerializeFMUState", "canSerializeFMUstate"),
+    (
+        "canHandleVariableCommunicationStepsize",
+        "canHandleVariableCommunicationStepSize",
+    ),
+];
+
 /// An element.
 pub(crate) struct ElementRule {
     /// Name.

@@ -11,7 +11,6 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::Fmu;
 use crate::c_library;
 use crate::elf::Binary;
 
@@ -54,6 +53,41 @@ pub fn claim_process() -> bool {
 }
 
 impl Sharing {
+    /// What the files show: those of the FMU's library for this machine and of all that lies beside it, and among the
+    /// resources below `root`. An FMU for one instance per process (`only_once`) may load all of them.
+    pub(crate) fn of(library: &Path, root: &Path, only_once: bool) -> Self {
+        let mut sharing = Self::default();
+        let Some(own) = Binary::read(library) else {
+            return sharing;
+        };
+        let name = name_of(library);
+        let uses_all = only_once || LOADING.iter().any(|name| own.undefined.contains(*name));
+        // What is needed, and what that needs.
+        let mut others = other_libraries(library, root);
+        let mut needed = own.needed.clone();
+        sharing.add(&name, &own);
+        while let Some(at) = others
+            .iter()
+            .position(|(name, ..)| uses_all || needed.contains(&name_of(Path::new(name))))
+        {
+            let (name, binary) = others.swap_remove(at);
+            sharing.add(&name, &binary);
+            needed.extend(binary.needed);
+            sharing.companions.push(name);
+        }
+        sharing.companions.sort();
+        sharing
+    }
+
+    /// Counts an instance in this process.
+    pub(crate) fn count_user(&self) {
+        let is_user = self.needs_own_process();
+        if is_user {
+            CLAIMED.store(true, Ordering::Relaxed);
+        }
+        USERS.fetch_add(usize::from(is_user), Ordering::Relaxed);
+    }
+
     /// Whether instances keep a state of the C library.
     #[must_use]
     pub fn uses_c_state(&self) -> bool {
@@ -94,83 +128,6 @@ pub fn process_users() -> usize {
     USERS.load(Ordering::Relaxed)
 }
 
-impl Fmu {
-    /// What its instances share with all others in one process, found in its files before they are loaded.
-    #[must_use]
-    pub fn sharing(&self) -> &Sharing {
-        self.0.unpacked.sharing(|| self.look_at_sharing())
-    }
-
-    /// What an instance was seen to change of the process, on which the FMU may depend, in words: such as the locale.
-    #[must_use]
-    pub fn process_change(&self) -> Option<&str> {
-        self.0.unpacked.known_change().get().map(String::as_str)
-    }
-
-    /// Counts an instance in this process.
-    pub(super) fn count_user(&self) {
-        let is_user = self.sharing().needs_own_process();
-        if is_user {
-            CLAIMED.store(true, Ordering::Relaxed);
-        }
-        USERS.fetch_add(usize::from(is_user), Ordering::Relaxed);
-    }
-
-    fn look_at_sharing(&self) -> Sharing {
-        let mut sharing = Sharing::default();
-        let claims = self.description().co_simulation.as_ref();
-        let only_once =
-            claims.is_some_and(|claims| claims.can_be_instantiated_only_once_per_process);
-        if self.description().declares_shared_library() && !only_once {
-            return sharing;
-        }
-        let Ok(library) = self.library_file() else {
-            return sharing;
-        };
-        let Some(own) = Binary::read(&library) else {
-            return sharing;
-        };
-        let name = name_of(&library);
-        let uses_all = only_once || LOADING.iter().any(|name| own.undefined.contains(*name));
-        // What is needed, and what that needs.
-        let mut others = self.other_libraries(&library);
-        let mut needed = own.needed.clone();
-        sharing.add(&name, &own);
-        while let Some(at) = others
-            .iter()
-            .position(|(name, ..)| uses_all || needed.contains(&name_of(Path::new(name))))
-        {
-            let (name, binary) = others.swap_remove(at);
-            sharing.add(&name, &binary);
-            needed.extend(binary.needed);
-            sharing.companions.push(name);
-        }
-        sharing.companions.sort();
-        sharing
-    }
-
-    /// The libraries beside the FMU's own one for this machine and among its resources, by their paths in the archive.
-    fn other_libraries(&self, own: &Path) -> Vec<(String, Binary)> {
-        let root = self.0.unpacked.files();
-        let mut folders = vec![own.with_file_name(""), root.join("resources")];
-        let mut found = Vec::new();
-        while let Some(folder) = folders.pop() {
-            let entries = std::fs::read_dir(folder).into_iter().flatten();
-            for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path != own && is_library(&path) {
-                    let binary = Binary::read(&path).unwrap_or_default();
-                    let path = path.strip_prefix(root).unwrap_or(&path);
-                    found.push((path.to_string_lossy().into_owned(), binary));
-                }
-            }
-        }
-        found.sort_by(|left, right| left.0.cmp(&right.0));
-        found
-    }
-}
-
 impl Sharing {
     /// Why an instance is called by one thread, as the end of a sentence.
     #[must_use]
@@ -208,6 +165,26 @@ impl Sharing {
             c_library::shared(&binary.undefined),
         );
     }
+}
+
+/// The libraries beside the FMU's own one for this machine and among its resources, by their paths in the archive.
+fn other_libraries(own: &Path, root: &Path) -> Vec<(String, Binary)> {
+    let mut folders = vec![own.with_file_name(""), root.join("resources")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten();
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path != own && is_library(&path) {
+                let binary = Binary::read(&path).unwrap_or_default();
+                let path = path.strip_prefix(root).unwrap_or(&path);
+                found.push((path.to_string_lossy().into_owned(), binary));
+            }
+        }
+    }
+    found.sort_by(|left, right| left.0.cmp(&right.0));
+    found
 }
 
 /// By its name: `libgfortran.so.3` is one as well.

@@ -8,9 +8,8 @@ use gyrator_fmu::{
     StepOutcome,
 };
 
-use super::trajectory::{Outputs, Trajectory};
 use crate::finding::{Finding, Severity};
-use crate::rule::Rule;
+use crate::trajectory::{Outputs, Trajectory};
 
 /// Why a trial ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +37,10 @@ pub(crate) const STEPS: u32 = 40;
 /// A run of an FMU for one rule, in a worker.
 #[derive(Debug)]
 pub struct Trial {
-    rule: &'static Rule,
+    /// Number of the rule.
+    rule: u8,
+    /// How bad it is, as a rule, if the rule is broken.
+    severity: Severity,
     /// The FMU's file.
     pub(crate) path: PathBuf,
     /// A folder of this trial, which is its working directory.
@@ -83,14 +85,16 @@ impl Grid {
 }
 
 impl Trial {
-    pub(super) fn new(
-        rule: &'static Rule,
+    pub(crate) fn new(
+        rule: u8,
+        severity: Severity,
         path: &Path,
         scratch: &Path,
         options: OpenOptions,
     ) -> Self {
         Self {
             rule,
+            severity,
             path: path.to_owned(),
             scratch: scratch.to_owned(),
             options,
@@ -100,13 +104,13 @@ impl Trial {
 
     /// The rule is broken.
     pub(crate) fn find(&mut self, message: impl Into<String>) {
-        self.graded(self.rule.severity, message);
+        self.graded(self.severity, message);
     }
 
     /// The rule is broken, with a severity of its own.
     pub(crate) fn graded(&mut self, severity: Severity, message: impl Into<String>) {
         self.findings
-            .push(super::of_rule(self.rule, severity, message.into()));
+            .push(Finding::new(self.rule, severity, message.into()));
     }
 
     pub(crate) fn open(&self) -> Result<Fmu, Stop> {

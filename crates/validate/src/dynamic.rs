@@ -4,14 +4,6 @@
 //! [`examine`] starts this program once more for each rule; the program has to call
 //! `gyrator_worker::hook` first thing in its `main`, and [`perform`] in the worker.
 
-mod trajectory;
-mod trial;
-
-pub(crate) use trajectory::Outputs;
-pub use trajectory::Trajectory;
-pub(crate) use trial::STEPS;
-pub use trial::{Stop, Trial};
-
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -25,6 +17,8 @@ use crate::finding::{Finding, Severity};
 use crate::reference::{self, Experiment, Recording, Reference};
 use crate::rule::{Check, Rule};
 use crate::rules::{MEETS_REFERENCE, REHEARSAL, rule, rules};
+pub use crate::trajectory::Trajectory;
+pub use crate::trial::{Stop, Trial};
 
 /// How FMUs are run.
 #[derive(Debug, Clone)]
@@ -101,7 +95,7 @@ fn examine_rule(fmu: &Path, rule: &Rule, options: &Options) -> io::Result<Vec<Fi
         (Some(first), Some(second)) => {
             let difference = first.difference(&second).map(|difference| {
                 let message = format!("two runs in two processes differ: {difference}");
-                of_rule(rule, rule.severity, message)
+                Finding::new(rule.number, rule.severity, message)
             });
             findings.extend(difference);
         }
@@ -127,7 +121,7 @@ fn run(
         }
     }
     let severity = rule.severity.max(Severity::Error);
-    findings.extend(death.map(|death| of_rule(rule, severity, death)));
+    findings.extend(death.map(|death| Finding::new(rule.number, severity, death)));
     Ok((findings, trajectory))
 }
 
@@ -165,7 +159,8 @@ pub fn meets(
             Line::Trajectory(_) => {}
         }
     }
-    findings.extend(death.map(|death| of_rule(&MEETS_REFERENCE, Severity::Fatal, death)));
+    findings
+        .extend(death.map(|death| Finding::new(MEETS_REFERENCE.number, Severity::Fatal, death)));
     match recording {
         Some(recording) => {
             findings.extend(reference::compare(model, &recording.into(), reference));
@@ -210,17 +205,7 @@ fn start(fmu: &Path, task: Task, options: &Options) -> io::Result<(Vec<Line>, Op
 /// A worker that says nothing, whose FMU has kept no rule either.
 fn without_results(rule: &Rule) -> Finding {
     let severity = rule.severity.max(Severity::Error);
-    of_rule(rule, severity, "the run left no results".to_owned())
-}
-
-fn of_rule(rule: &Rule, severity: Severity, message: String) -> Finding {
-    Finding {
-        rule: rule.number,
-        severity,
-        message,
-        line: None,
-        column: None,
-    }
+    Finding::new(rule.number, severity, "the run left no results".to_owned())
 }
 
 /// Does what [`examine`] or [`meets`] has asked a worker for; FMUs are opened with `open`.
@@ -249,7 +234,7 @@ fn work(job: &Job, open: OpenOptions) -> io::Result<Vec<Line>> {
         Task::Record { .. } => MEETS_REFERENCE.number,
     };
     let rule = rule(number).ok_or_else(|| io::Error::other("there is no such rule"))?;
-    let mut trial = Trial::new(rule, &job.fmu, &job.scratch, open);
+    let mut trial = Trial::new(rule.number, rule.severity, &job.fmu, &job.scratch, open);
     let mut lines = Vec::new();
     let outcome = match (&job.task, rule.check) {
         (Task::Record { .. }, _) => record(&trial, &job.task).map(|recording| {
@@ -272,11 +257,8 @@ fn work(job: &Job, open: OpenOptions) -> io::Result<Vec<Line>> {
             Stop::Discarded(_) => (rule.number, Severity::Warning),
             _ => (rule.number, rule.severity),
         };
-        let finding = of_rule(rule, severity, stop.to_string());
-        lines.push(Line::Finding(Finding {
-            rule: number,
-            ..finding
-        }));
+        let finding = Finding::new(number, severity, stop.to_string());
+        lines.push(Line::Finding(finding));
     }
     Ok(lines)
 }
