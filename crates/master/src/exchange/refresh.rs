@@ -34,7 +34,7 @@ pub(crate) fn prepare_passes(
     };
     let may_go_back = |component: usize| {
         let capabilities = graph.components[component].description.capabilities;
-        let is_reviewed = modes[component] == Exchange::COMPENSATED;
+        let is_reviewed = modes[component] == Exchange::COMPENSATED && !by_unit(component);
         is_reviewed && capabilities.save_and_restore && capabilities.variable_step
     };
     let bonded = bonded_outputs(graph);

@@ -26,7 +26,8 @@ pub(super) fn estimate(
         responses.for_each(|(&output, &response)| add(&mut state.signals, output, response));
         return Ok(());
     }
-    if state.exchange.passes[index].mode == Exchange::COMPENSATED {
+    let pass = &state.exchange.passes[index];
+    if pass.mode == Exchange::COMPENSATED && !pass.by_unit {
         review(state, index, step)?;
     }
     let pass = &state.exchange.passes[index];
