@@ -8,8 +8,8 @@ use crate::error_bars::{ErrorBar, Levels};
 ///
 /// A signal without a clear order counts if its order makes no difference: the error at the order p is 2ᵖ/(2ᵖ − 1)
 /// times the difference from half the macro-step, from 2 to 1, and 1/(2ᵖ − 1) times that from twice the macro-step, from
-/// 1 to a third at p = 2. If these are on both sides of a limit, the signal is in doubt, and counts with the smaller one. The
-/// verdict is `cannot-tell` if all signals are in doubt, and without signals.
+/// 1 to a third at p = 2. If these are on both sides of a limit, the signal is in doubt, and counts with the smaller one; so is each
+/// signal without an error at half and a quarter. The verdict is `cannot-tell` if all signals are in doubt, and without signals.
 #[must_use]
 pub fn verdict(bars: &[ErrorBar], levels: Levels) -> (Verdict, Vec<String>) {
     let factors = match levels {
@@ -24,7 +24,9 @@ pub fn verdict(bars: &[ErrorBar], levels: Levels) -> (Verdict, Vec<String>) {
             }
             (verdict, _) => [verdict; 2],
         };
-        if least != most || least == Verdict::CannotTell {
+        // The differences of three levels that do not fall bound no error.
+        let is_rising = levels == Levels::HalfAndQuarter && bar.is_doubtful();
+        if least != most || least == Verdict::CannotTell || is_rising {
             doubtful.push(bar.variable.clone());
         }
         if least != Verdict::CannotTell {
@@ -83,6 +85,11 @@ mod tests {
         }
         let bars = [unclear(0.06), unknown()];
         assert_eq!(word(&bars, levels), Verdict::CannotTell);
+        // Runs at h and h/2 that agree, and another one at h/4.
+        let bars = [known(Verdict::Visible), unclear(0.0)];
+        let expected = (Verdict::Visible, named("a.x"));
+        assert_eq!(verdict(&bars, Levels::HalfAndQuarter), expected);
+        assert_eq!(verdict(&bars, levels).1, Vec::<String>::new());
         let bars = [known(Verdict::Diverging), unknown()];
         assert_eq!(word(&bars, levels), Verdict::Diverging);
     }

@@ -12,7 +12,7 @@ fn bench() -> Bench {
 #[test]
 fn inspection_lists_them() {
     let outcome = bench().run(["inspect", "system.toml"]);
-    let line = "interface model actuators: mechanics on actuator1, every 0.001 s, fast-first, displacement correction 0.5";
+    let line = "interface model actuators: mechanics on actuator1, every 0.001 s, fast-first, displacement correction auto";
     assert!(outcome.stdout.contains(line), "{}", outcome.stdout);
 }
 
