@@ -40,7 +40,7 @@ const PATIENCE: u64 = 1 << 12;
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// A note on a unit.
-const FORGETS: &str = "two steps from one saved state differ: it cannot go back as it claims, so its direct feed-through is not measured again";
+const FORGETS: &str = "it cannot go back to a saved state as it claims, so its direct feed-through is not measured again";
 
 /// What a point says of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +55,7 @@ enum Doubt {
 /// Looks at the outputs that the step that has ended left, and finds another D if the one of before does not predict them.
 ///
 /// # Errors
-/// A unit that cannot go back to a state that it has saved.
+/// A unit that refuses to go back to a state that it has saved.
 pub(super) fn review(
     state: &mut SystemState,
     index: usize,
@@ -192,10 +192,15 @@ fn measure(
     for (tried, input) in trial.inputs.iter_mut().zip(&pass.inputs) {
         *tried = values[*input];
     }
-    let saved = unit.save(trial.saved.take())?;
+    // The run does not need it: a unit that does not save after all is not asked again.
+    let Ok(saved) = unit.save(trial.saved.take()) else {
+        pass.trial = None;
+        return Ok(false);
+    };
     let (handles, outputs) = (&pass.input_handles, &pass.output_handles);
     let mut try_inputs = |inputs: &[f64], found: &mut [f64]| {
         counters.set_calls += 1;
+        counters.unit_steps += 1;
         counters.get_calls += 1;
         let (inputs, outputs) = ((&**handles, inputs), (&**outputs, found));
         outputs_after(unit, &saved, (time, length), inputs, outputs)
