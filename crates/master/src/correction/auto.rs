@@ -65,10 +65,12 @@ impl Correction for Auto {
     fn begin(&mut self, facts: &BondFacts) {
         let corrects_flow = facts.flow_feedthrough && !facts.effort_feedthrough;
         let is_held = facts.effort_degree == 0 && facts.flow_degree == 0;
+        let share = (LEAST_SHARE * share_of_error(facts, corrects_flow)).min(GREATEST_SHARE);
         *self = Self {
-            acts: facts.is_stale && is_held,
+            // The share is 0 if no output of the bond follows its input at once.
+            acts: facts.is_stale && is_held && share > 0.0,
             corrects_flow,
-            share: (LEAST_SHARE * share_of_error(facts, corrects_flow)).min(GREATEST_SHARE),
+            share,
             sums: Sums::default(),
         };
     }
@@ -113,7 +115,7 @@ impl Correction for Auto {
             },
             false => CorrectionChoice {
                 what: "no correction",
-                why: "no output of the bond is known to be stale, or its inputs are not held",
+                why: "no output that follows an input of the bond is known to be stale, or its inputs are not held",
             },
         })
     }

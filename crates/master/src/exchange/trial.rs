@@ -27,7 +27,9 @@ pub(super) fn estimate(
         return Ok(());
     }
     let pass = &state.exchange.passes[index];
-    if pass.mode == Exchange::COMPENSATED && !pass.by_unit {
+    // A D of 0 is that of outputs that are computed in steps only: nothing is compensated.
+    let is_known = pass.gains.iter().any(|gain| *gain != 0.0);
+    if pass.mode == Exchange::COMPENSATED && !pass.by_unit && is_known {
         review(state, index, step)?;
     }
     let pass = &state.exchange.passes[index];
