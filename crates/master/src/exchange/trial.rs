@@ -27,8 +27,8 @@ pub(super) fn estimate(
         return Ok(());
     }
     let pass = &state.exchange.passes[index];
-    // A D of 0 is that of outputs that are computed in steps only: nothing is compensated.
-    let is_known = pass.gains.iter().any(|gain| *gain != 0.0);
+    // A D of 0 at the start is that of outputs that are computed in steps only: nothing is compensated.
+    let is_known = pass.record.points > 0 || pass.gains.iter().any(|gain| *gain != 0.0);
     if pass.mode == Exchange::COMPENSATED && !pass.by_unit && is_known {
         review(state, index, step)?;
     }
