@@ -1,12 +1,12 @@
-//! Whether the D of a compensated pass still is what its outputs show, where the unit does not give D at each point.
+//! Looks whether the D of a compensated pass has moved, if the unit does not give D at each point.
 //!
-//! The change of an output over a step is D·Δũ, by its inputs, and the rest, by the unit's states. Where states move smoothly, second
-//! differences of the changes are left to the inputs: D is in doubt where those of the output are others than D says. No call is made
+//! Inputs change an output by D·Δũ over a step, and states change it by the rest. If states move smoothly, second differences of
+//! these changes show the inputs alone. D is in doubt if the output's differ from what D says. No call is made
 //! for that. A unit that can go back then shows the outputs under the new inputs, in steps of next to no length that are taken back.
 //!
-//! An output whose correction D·(u − ũ) changes its sign from point to point stays stale from then on: a D that is too large, which a
-//! unit that does not go back cannot show, makes the coupling unstable, and so does the right one where the coupling is stiff: the
-//! force that the step left has relaxed within it, and the one under the new inputs has not.
+//! An output stays stale from the point on at which its correction D·(u − ũ) rings: a D that is too large makes the coupling
+//! unstable. So does the right one in a stiff coupling: the force that the step left has relaxed within it, and the one under the
+//! new inputs has not.
 //!
 //! [`estimate`](super::trial::estimate) calls it; it publishes nothing.
 
@@ -15,7 +15,7 @@ use super::probe::SMOOTH;
 use super::trial::outputs_after;
 use crate::counters::Counters;
 use crate::extremes::{fading, greater};
-use crate::fault::UnitFault;
+use crate::fault::{Cause, UnitFault};
 use crate::state::{Pass, PassRecord, RowRecord, SystemState};
 use crate::step::Step;
 use crate::unit::{Unit, UnitResult};
@@ -192,10 +192,14 @@ fn measure(
     for (tried, input) in trial.inputs.iter_mut().zip(&pass.inputs) {
         *tried = values[*input];
     }
-    // The run does not need it: a unit that does not save after all is not asked again.
-    let Ok(saved) = unit.save(trial.saved.take()) else {
-        pass.trial = None;
-        return Ok(false);
+    let saved = match unit.save(trial.saved.take()) {
+        Ok(saved) => saved,
+        // The run does not need it: a unit that does not save after all is not asked again.
+        Err(fault) if matches!(fault.cause, Cause::Unsupported | Cause::Discard) => {
+            pass.trial = None;
+            return Ok(false);
+        }
+        Err(fault) => return Err(fault),
     };
     let (handles, outputs) = (&pass.input_handles, &pass.output_handles);
     let mut try_inputs = |inputs: &[f64], found: &mut [f64]| {

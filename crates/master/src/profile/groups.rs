@@ -75,17 +75,17 @@ impl GroupCalls {
 }
 
 impl GroupProfile {
-    /// Of these members, each with whether it has inputs, and outputs; `None` if one has no profile.
+    /// Of these members, each with whether it takes each [`GroupCall`]; `None` if one has no profile.
     pub(crate) fn of<'a>(
-        members: impl Iterator<Item = (Option<&'a ProfiledUnit<FmuUnit>>, [bool; 2])>,
+        members: impl Iterator<Item = (Option<&'a ProfiledUnit<FmuUnit>>, [bool; CALLS.len()])>,
     ) -> Option<Self> {
         let mut profile = None;
-        let member = |(unit, [sets, gets]): (Option<&'a ProfiledUnit<FmuUnit>>, [bool; 2])| {
+        let member = |(unit, takes): (Option<&'a ProfiledUnit<FmuUnit>>, [bool; CALLS.len()])| {
             let (own, calls) = unit?.parts();
             profile = Some(own.clone());
             Some(GroupMember {
                 calls: Arc::clone(calls),
-                takes: [sets, true, gets],
+                takes,
             })
         };
         let members: Vec<GroupMember> = members.map(member).collect::<Option<_>>()?;

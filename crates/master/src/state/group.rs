@@ -87,10 +87,9 @@ impl Group {
             let members = components.iter().map(|component| &members[*component]);
             members.filter(|member| has_ports(member)).count() as u64
         };
-        let ports = |member: &Member| [!member.inputs.is_empty(), !member.outputs.is_empty()];
         let profiled = components.iter().map(|component| {
             let member = &members[*component];
-            (member.slot.profiled(), ports(member))
+            (member.slot.profiled(), takes(member))
         });
         Some(Self {
             profile: GroupProfile::of(profiled),
@@ -244,7 +243,10 @@ impl Group {
         let first = interruption.map_or(0, |interruption| interruption.instance);
         // The group has called those before it, and counted none.
         for component in &self.components[..first] {
-            if let Some(unit) = members[*component].slot.profiled() {
+            let member = &members[*component];
+            if let Some(unit) = member.slot.profiled()
+                && takes(member)[kind as usize]
+            {
                 kind.count(unit);
             }
         }
@@ -260,7 +262,12 @@ impl Group {
     }
 }
 
-/// Measures a call of all members, where there is a profile.
+/// Whether a member takes each [`GroupCall`].
+fn takes(member: &Member) -> [bool; 3] {
+    [!member.inputs.is_empty(), true, !member.outputs.is_empty()]
+}
+
+/// Measures a call of all members, if there is a profile.
 #[inline]
 fn measured<T, E>(
     profile: &Option<GroupProfile>,
