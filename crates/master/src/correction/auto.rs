@@ -8,7 +8,7 @@
 //! or has taken more than the coupling made, it adds nothing.
 //!
 //! It acts on held inputs if direct feed-through is known to be exchanged stale, and adds nothing else: outputs that are
-//! not late have the same residual energy, and a damper makes 17 % of such systems worse (`docs/choosing.md`).
+//! not late have the same residual energy, and a damper would spoil them (`docs/choosing.md`).
 
 use super::residual_power::share_of_error;
 use super::{
@@ -32,11 +32,10 @@ pub(super) const ENTRY: Entry<dyn Correction> = Entry {
 /// together; of the cases of Rodríguez 2022, table 1, case 8 has the least share, 0.185 in place of 0.5 (benchmark
 /// `residual-share`).
 const LEAST_SHARE: f64 = 0.185 / 0.5;
-/// Greatest share of the last change of a held signal: half a step of its age. A choice; the study of `docs/choosing.md` has
-/// twice as many systems that get worse with twice the share of [`LEAST_SHARE`].
+/// Greatest share of the last change of a held signal: half a step of its age. A choice, judged by the study of
+/// `docs/choosing.md`.
 const GREATEST_SHARE: f64 = 0.5;
-/// Part of the sums that is kept at each step: the last 64 steps count. A choice; 32 and 128 change no result by more than
-/// some per cent.
+/// Part of the sums that is kept at each step: the last 64 steps count. A choice.
 const MEMORY: f64 = 1.0 - 1.0 / 64.0;
 
 /// The correction of one bond.
