@@ -237,7 +237,7 @@ mod tests {
         sink.into_table()
     }
 
-    /// The assessment where companions at these factors are refused, and the factors that were asked for.
+    /// The assessment if companions at these factors are refused, and the factors that were asked for.
     fn assessed(refused: &[f64], rows: impl Fn(f64) -> Table) -> (Assessment, Vec<f64>) {
         let mut asked = Vec::new();
         let companion = |factor| {

@@ -22,7 +22,7 @@ use crate::unit::{Unit, UnitResult};
 
 /// A second difference below this part of the greatest magnitude of its output is none. A choice.
 const LEAST: f64 = 1e-3;
-/// D is in doubt where so large a part of what it says is not seen, or more is. A choice.
+/// D is in doubt if so large a part of what it says is not seen, or more is. A choice.
 const UNSEEN: f64 = 0.5;
 /// An error of the prediction that is so many times the usual one is a doubt, however often D has stood the test: as jumps at events.
 const JUMP: f64 = 5.0;

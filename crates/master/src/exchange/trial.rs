@@ -43,7 +43,7 @@ pub(super) fn estimate(
     Ok(())
 }
 
-/// Asks the unit for D, or for D·(u − ũ) where that is all that is wanted: returns whether it was. D stays where it denies both.
+/// Asks the unit for D, or for D·(u − ũ) if nothing else is wanted: returns whether it was. D stays if it denies both.
 fn read_by_unit(state: &mut SystemState, index: usize) -> Result<bool, Box<UnitFault>> {
     let SystemState {
         exchange,

@@ -126,7 +126,7 @@ impl Slot {
         }
     }
 
-    /// The same, where its calls are measured.
+    /// The same, if its calls are measured.
     pub(crate) fn profiled(&self) -> Option<&ProfiledUnit<FmuUnit>> {
         match self {
             Self::Profiled(unit) => Some(unit),

@@ -80,7 +80,7 @@ fn a_limit_is_followed_by_steps_that_are_taken_back() {
     assert!((1.0..3.0).contains(&decision.from), "{decision:?}");
 }
 
-/// No call is made where D predicts the outputs.
+/// No call is made if D predicts the outputs.
 #[test]
 fn a_line_is_never_measured_again() {
     let calls = |unit: Immediate| {
@@ -110,7 +110,7 @@ fn an_output_whose_correction_rings_stays_stale() {
     assert!((1.5..1.9).contains(&decision.from), "{decision:?}");
 }
 
-/// A run that goes on from a saved state knows the same of D.
+/// A run from a saved state knows the same of D.
 #[test]
 fn what_is_known_of_d_goes_back_with_the_state() {
     let mut run = started(fed(limit().saving(), swings));
