@@ -190,6 +190,17 @@ impl Failure {
         Self::new(exit, Message::error(error.to_string()))
     }
 
+    /// A file or folder that must be a new one, and could not be made.
+    pub(crate) fn not_created(path: &Path, error: &std::io::Error) -> Self {
+        let path = path.display();
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            let text = format!("{path} exists already");
+            return Self::new(Exit::Failed, Message::error(text))
+                .help("choose another name, or delete it");
+        }
+        Self::new(Exit::Failed, Message::error(format!("{path}: {error}")))
+    }
+
     /// Wrong use of the command.
     pub fn usage(text: impl Into<String>) -> Self {
         Self::new(Exit::Usage, Message::error(text))

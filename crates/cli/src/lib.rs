@@ -57,7 +57,6 @@ pub mod version;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use gyrator_worker::signals;
 
@@ -96,7 +95,7 @@ pub fn program(run: impl Fn() -> Exit + std::panic::RefUnwindSafe) -> ExitCode {
 }
 
 fn run(packed_fmu: &[u8]) -> Exit {
-    let outcome = match verbs::Cli::try_parse() {
+    let outcome = match verbs::Cli::from_process() {
         Ok(cli) => cli.run(packed_fmu),
         Err(message) => Ok(usage(&advise(message))),
     };

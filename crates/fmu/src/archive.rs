@@ -499,8 +499,12 @@ fn reason_of(error: &zip::result::ZipError, head: &[u8]) -> String {
     if head.starts_with(b"version https://git-lfs") {
         return "it is a git-lfs pointer; fetch the file itself with `git lfs pull`".to_owned();
     }
-    if head.starts_with(b"PK") {
-        return format!("{error}; the file may be truncated");
+    // The words of the library for an end that it does not find are those of the format: no user knows them.
+    let is_without_end = error.to_string().contains("EOCD");
+    match (is_without_end, head.starts_with(b"PK")) {
+        (true, true) => "its end is missing; the file may be truncated".to_owned(),
+        (true, false) => "it does not begin as one, and has no list of files at its end".to_owned(),
+        (false, true) => format!("{error}; the file may be truncated"),
+        (false, false) => error.to_string(),
     }
-    error.to_string()
 }

@@ -11,6 +11,7 @@ mod doctor;
 mod export;
 #[cfg(feature = "fit")]
 mod fit;
+mod groups;
 mod inspect;
 mod learn;
 mod list;
@@ -31,13 +32,13 @@ mod study_sensitivity;
 mod study_status;
 mod validate;
 
-use clap::{Command, CommandFactory as _, Parser, Subcommand};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::exit::{self, Exit};
 use crate::failure::Failure;
 use crate::version;
 
-/// Couples FMUs (FMI 2.0 co-simulation) and accounts for the energy exchanged between them
+/// Couple FMUs (FMI 2.0 co-simulation), and see what the coupling does to your results
 #[derive(Debug, Parser)]
 #[command(name = "gyrator", version, long_version = version::long(), max_term_width = 100, after_help = exit::HELP)]
 #[command(arg_required_else_help = true, infer_long_args = false)]
@@ -51,23 +52,23 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Verb {
-    /// Run a system of FMUs that a system file describes
+    /// Run a system of FMUs
     Run(Box<run::Options>),
-    /// Write a first system file from FMUs, with the connections that their variables suggest
+    /// Write a first system file from FMUs, with the likely connections
     New(new_system::Options),
-    /// Simulate one FMU
+    /// Run one FMU
     #[command(visible_alias = "run-single")]
     Simulate(simulate::Options),
-    /// Show the contents of an FMU or a system file
+    /// Show what is in an FMU or a system file
     #[command(visible_alias = "info")]
     Inspect(inspect::Options),
-    /// Examine the coupling of a system by short runs: largest stable macro-step, accuracy, better methods
+    /// Find the largest stable macro-step, the accuracy and better methods
     Doctor(Box<doctor::Options>),
-    /// Write a system with its FMUs as an SSP package, for other tools
+    /// Write a system as an SSP package, for other tools
     Export(export::Options),
-    /// Pack a system with its FMUs as one FMU, with the master inside
+    /// Pack a system as one FMU, with the master inside
     Pack(pack::Options),
-    /// Create a Rust crate with a small model that becomes an FMU
+    /// Create a Rust crate that becomes an FMU
     #[command(name = "new-fmu")]
     NewFmu(new_fmu::Options),
     /// Compile the sources of an FMU that has no library for this machine
@@ -76,41 +77,41 @@ enum Verb {
     Validate(validate::Options),
     /// Compare two results, column by column
     Compare(compare::Options),
-    /// Draw a result: signals by unit, bonds, error bars, several runs over each other
+    /// Draw results: signals, bonds, error bars, several runs
     Plot(plot::Options),
     /// Write a result in another form: CSV, Parquet or Arrow IPC
     #[cfg(feature = "parquet")]
     Convert(convert::Options),
-    /// Repeat the recorded calls of one FMU, and compare its answers
+    /// Repeat the recorded calls of an FMU, and compare its answers
     Replay(replay::Options),
-    /// Write the report of a finished run: one HTML page that opens offline
+    /// Write the report of a finished run, one HTML page
     Report(report::Options),
-    /// Learn feed-forward signals for the inputs at power bonds from a sequence of runs
+    /// Learn feed-forward signals for bonds from repeated runs
     Learn(learn::Options),
-    /// Run a parameter study: a system with many combinations of values, and a table of the results
+    /// Run a system with many combinations of values, on all cores
     Study(study::Options),
     /// Fit the parameters of a system to measured results
     #[cfg(feature = "fit")]
     Fit(fit::Options),
-    /// Run FMUs for runs on other machines, each in its own process
+    /// Run FMUs for runs on other machines
     #[cfg(feature = "remote")]
     Serve(serve::Options),
-    /// List methods, extrapolations, corrections, step controls, exchange modes and blocks
+    /// List methods, extrapolations and all other keywords
     List(list::Options),
-    /// Design the compensator of H-infinity coupling, and show the coupling error that remains
+    /// Design the compensator of H-infinity coupling
     #[command(name = "design-hinfinity")]
     DesignHinfinity(design_hinfinity::Options),
     /// Run systems with known solutions, and judge the results
     Benchmark(benchmark::Options),
-    /// Print completions of the command line for a shell
+    /// Print completions for a shell
     Completions(completions::Options),
-    /// Write manual pages of the program and its verbs
+    /// Write manual pages
     Man(man::Options),
 }
 
 /// The command line of the program.
 fn command() -> Command {
-    Cli::command()
+    groups::grouped(Cli::command())
 }
 
 /// The options of a verb, by its name or an alias.
@@ -121,6 +122,16 @@ pub(crate) fn command_of(verb: &str) -> Option<Command> {
 }
 
 impl Cli {
+    /// The command line that this process was given.
+    ///
+    /// # Errors
+    /// Help or the version, if they are asked for; an argument that is not known or not valid.
+    pub(crate) fn from_process() -> Result<Self, clap::Error> {
+        let mut command = command();
+        let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
     /// Does what the command line asks for.
     pub(crate) fn run(self, packed_fmu: &[u8]) -> Result<Exit, Failure> {
         match self.verb {

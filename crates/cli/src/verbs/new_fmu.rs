@@ -7,7 +7,7 @@ use gyrator_system::Value;
 use gyrator_system::toml_file::literal;
 
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::screen;
 
 #[derive(Debug, Args)]
@@ -43,10 +43,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         let template = template.replace("{CRATE}", &name.replace('-', "_"));
         template.replace("{NAME}", &name).replace("{KIT}", &kit)
     };
-    let failed = |error: std::io::Error| {
-        let text = format!("{}: {error}", folder.display());
-        Failure::new(Exit::Failed, Message::error(text))
-    };
+    let failed = |error| Failure::not_created(folder, &error);
     std::fs::create_dir(folder).map_err(failed)?;
     std::fs::create_dir(folder.join("src")).map_err(failed)?;
     for (file, template) in [

@@ -18,7 +18,7 @@ use gyrator_system::{Component, Connection, Spanned, SystemFile, Value};
 
 use super::simulate::not_opened;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::fmu_options::FmuOptions;
 use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
@@ -34,7 +34,7 @@ pub(super) struct Options {
     /// The FMUs; one that is named twice becomes two components
     #[arg(value_name = "FMU", required = true)]
     fmus: Vec<PathBuf>,
-    /// Write the system file, which must not exist yet [default: the standard output]
+    /// Write the system file, which must not exist yet [default: '-', the standard output]
     #[arg(long, short = 'o', value_name = "FILE.toml")]
     output_file: Option<PathBuf>,
     #[command(flatten)]
@@ -55,6 +55,7 @@ struct Draft {
 /// Writes the file, and says what is open.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     let target = options.output_file.as_deref();
+    let target = target.filter(|path| *path != Path::new("-"));
     let draft = draft(options, target.unwrap_or(Path::new("system.toml")))?;
     let text = draft.text();
     let Some(target) = target else {
@@ -67,14 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         // A part of it would be in the way of the next attempt.
         written.inspect_err(|_| drop(std::fs::remove_file(target)))
     });
-    written.map_err(|error| {
-        let text = format!("{}: {error}", target.display());
-        let failure = Failure::new(Exit::Failed, Message::error(text));
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => failure.help("name another file"),
-            _ => failure,
-        }
-    })?;
+    written.map_err(|error| Failure::not_created(target, &error))?;
     screen::print(&draft.outcome(target))?;
     Ok(Exit::Success)
 }
