@@ -11,7 +11,7 @@ use crate::reference::NotConverged;
 use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Figure};
 use crate::untuned;
-use gyrator_chart::Chart;
+use gyrator_pictures::chart::Chart;
 
 /// A system with a known solution, in several cases, and what co-simulations of it should show.
 #[derive(Debug, Clone, Copy)]
