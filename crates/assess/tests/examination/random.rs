@@ -1,7 +1,7 @@
 //! Limits, findings and proposals on random damped systems, against the truth: a study.
 
 use gyrator::{Run, RunOptions, StartError, System, Word};
-use gyrator_doctor::{Coupling, Diagnosis, Finding, StartRuns, examine};
+use gyrator_assess::doctor::{Coupling, Diagnosis, Finding, StartRuns, examine};
 use gyrator_system::SystemFile;
 use gyrator_testkit::RandomSystem;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use gyrator_assess::at_other_step;
+use crate::at_other_step;
 use gyrator_system::{Choice, InterfaceModel, Problems, Spanned, SystemFile, toml_file};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
-use crate::coupling::{FORCE, INTERFACE_ORDER};
-use crate::examine::Proposal;
+use crate::doctor::coupling::{FORCE, INTERFACE_ORDER};
+use crate::doctor::examine::Proposal;
 
 /// Why a text cannot be changed.
 #[derive(Debug, thiserror::Error)]
@@ -271,7 +271,7 @@ mod tests {
     use gyrator_system::toml_file;
 
     use super::*;
-    use crate::Coupling;
+    use crate::doctor::Coupling;
 
     fn proposal(factor: f64) -> Proposal {
         Proposal {

@@ -6,7 +6,7 @@
 
 use nalgebra::{Complex, DMatrix, DVector};
 
-use crate::accuracy::root_mean_square;
+use crate::doctor::accuracy::root_mean_square;
 
 // Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the limits of
 // stability are to those of whole runs, and that no proposal is worse.

@@ -5,7 +5,7 @@ use std::path::Path;
 use gyrator::system::FmuCache;
 use gyrator::{Run, RunOptions, StartError};
 use gyrator_assess::at_other_step;
-use gyrator_doctor::{StartRuns, examine};
+use gyrator_assess::doctor::{StartRuns, examine};
 use gyrator_system::{Spanned, SystemFile, toml_file};
 use gyrator_testkit::fmu;
 

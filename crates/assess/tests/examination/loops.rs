@@ -1,7 +1,7 @@
 //! Loops whose stability is known in closed form.
 
 use gyrator::{LinearUnit, Run, RunOptions, StartError, System};
-use gyrator_doctor::{Diagnosis, ExamineError, Options, StartRuns, examine};
+use gyrator_assess::doctor::{Diagnosis, ExamineError, Options, StartRuns, examine};
 use gyrator_system::SystemFile;
 
 use crate::{options, take_words};

@@ -9,12 +9,12 @@ use gyrator::{Registries, Run};
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
-use crate::accuracy::{Accuracy, accuracy, error_against, moves, reference};
-use crate::disturbance::Wiring;
-use crate::gains::{LoopGain, loop_gain};
-use crate::probe::{Course, ExamineError, Limits, ProbeFailure, Prober, StartRuns};
-use crate::stability::{Finding, Search, Stability};
-use crate::transfer::{HostTime, advise, host_times};
+use crate::doctor::accuracy::{Accuracy, accuracy, error_against, moves, reference};
+use crate::doctor::disturbance::Wiring;
+use crate::doctor::gains::{LoopGain, loop_gain};
+use crate::doctor::probe::{Course, ExamineError, Limits, ProbeFailure, Prober, StartRuns};
+use crate::doctor::stability::{Finding, Search, Stability};
+use crate::doctor::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 

@@ -3,8 +3,8 @@
 use gyrator_system::toml_file;
 
 use super::{HostTime, advise, rounded_down};
-use crate::accuracy::Accuracy;
-use crate::stability::Stability;
+use crate::doctor::accuracy::Accuracy;
+use crate::doctor::stability::Stability;
 
 const SYSTEM: &str = r#"
 [experiment]

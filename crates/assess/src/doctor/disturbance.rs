@@ -5,9 +5,9 @@
 
 use gyrator_system::SystemFile;
 
-use crate::accuracy::root_mean_square;
-use crate::modes::{Modes, modes};
-use crate::probe::{Course, EarlyEnd, ProbeFailure, Prober, Pulse, Whole};
+use crate::doctor::accuracy::root_mean_square;
+use crate::doctor::modes::{Modes, modes};
+use crate::doctor::probe::{Course, EarlyEnd, ProbeFailure, Prober, Pulse, Whole};
 
 /// Height of the pulse over the size of the signal: less than what makes a system nonlinear, more than the tolerance of
 /// the solvers of most FMUs.

@@ -4,8 +4,8 @@ use gyrator::profile::ProfileReport;
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
-use crate::accuracy::Accuracy;
-use crate::stability::Stability;
+use crate::doctor::accuracy::Accuracy;
+use crate::doctor::stability::Stability;
 
 /// Part of the time of a macro-step from which the way to a host is worth advice: without less of it, a run would hardly
 /// be shorter.

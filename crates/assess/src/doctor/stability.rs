@@ -5,13 +5,13 @@
 //! it, tell: of 178 healthy points of 57 systems none was called unstable, where one pair alone would have 37 of 46 that
 //! excite themselves or are chaotic.
 
-use gyrator_assess::Difference;
+use crate::Difference;
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
-use crate::disturbance::{Pair, Wiring, pair};
-use crate::modes::Modes;
-use crate::probe::{ProbeFailure, Prober};
+use crate::doctor::disturbance::{Pair, Wiring, pair};
+use crate::doctor::modes::Modes;
+use crate::doctor::probe::{ProbeFailure, Prober};
 
 /// A disturbance that grows by no more than this over a run fades, or stays as in a system without damping.
 const FADES: f64 = 1.5;

@@ -10,8 +10,6 @@
 //! Why whole runs in pairs, and which rules were dropped: docs/dev/coupling.md. A coupling's cost is the number of
 //! steps of units, not the time that was measured, so that the proposal is the same on every machine.
 
-#![forbid(unsafe_code)]
-
 mod accuracy;
 mod coupling;
 mod disturbance;

@@ -1,7 +1,7 @@
 //! A mass on a spring with an interface model, whose best order is known.
 
 use gyrator::{ClosureUnit, LinearUnit, Run, RunOptions, StartError, System, Unit};
-use gyrator_doctor::{Diagnosis, Finding, StartRuns, examine};
+use gyrator_assess::doctor::{Diagnosis, Finding, StartRuns, examine};
 use gyrator_system::SystemFile;
 
 use crate::{options, take_words};

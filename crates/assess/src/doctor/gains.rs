@@ -8,9 +8,9 @@
 use nalgebra::{Complex, DMatrix};
 use serde::Serialize;
 
-use crate::coupling::Coupling;
-use crate::disturbance::Wiring;
-use crate::probe::{Course, ExamineError, ProbeFailure, Prober, Pulse};
+use crate::doctor::coupling::Coupling;
+use crate::doctor::disturbance::Wiring;
+use crate::doctor::probe::{Course, ExamineError, ProbeFailure, Prober, Pulse};
 use gyrator_system::{Port, SystemFile};
 
 /// Points of the impulse responses, and frequencies from 0 to half the rate of the exchange: choices.
@@ -20,7 +20,7 @@ const FREQUENCIES: usize = 64;
 const MOST_INPUTS: usize = 8;
 /// A unit that still answers so much of its largest answer at the last point keeps energy: its gain at a resonance has no bound.
 const LASTING: f64 = 0.2;
-/// Height of the pulses over the sizes of the signals: a choice, as that of a [disturbance](crate::disturbance), but
+/// Height of the pulses over the sizes of the signals: a choice, as that of a [disturbance](crate::doctor::disturbance), but
 /// with frozen inputs the units alone have to stay linear.
 const HEIGHT: f64 = 1e-2;
 
@@ -156,7 +156,7 @@ fn responses(
     let mut of_input = Vec::new();
     for (from, to) in &wiring.connections {
         let output = base.names.iter().position(|name| name == from);
-        let size = output.map_or(0.0, |output| crate::accuracy::rms(&base, output));
+        let size = output.map_or(0.0, |output| crate::doctor::accuracy::rms(&base, output));
         let height = HEIGHT * if size > 0.0 { size } else { 1.0 };
         let found = prober.run(
             &system,

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Examination;
-use crate::accuracy::error_against;
-use crate::coupling::{Coupling, INTERFACE_ORDER, single_changes};
-use crate::probe::{Course, ExamineError, ProbeFailure};
+use crate::doctor::accuracy::error_against;
+use crate::doctor::coupling::{Coupling, INTERFACE_ORDER, single_changes};
+use crate::doctor::probe::{Course, ExamineError, ProbeFailure};
 
 // The numbers are choices. The studies (docs/doctor-method.md) judge them by their result: that no proposal is worse.
 

@@ -4,11 +4,11 @@ use gyrator_system::{Connection, Spanned, SystemFile};
 use serde::Serialize;
 
 use super::{Candidate, Examination, whole_steps};
-use crate::accuracy::{Accuracy, error_against};
-use crate::coupling::Coupling;
-use crate::probe::{ExamineError, ProbeFailure};
-use crate::stability::{Finding, Search, Stability};
-use crate::verification::{Trial, Verification, Verifier, whole_or_inverse};
+use crate::doctor::accuracy::{Accuracy, error_against};
+use crate::doctor::coupling::Coupling;
+use crate::doctor::probe::{ExamineError, ProbeFailure};
+use crate::doctor::stability::{Finding, Search, Stability};
+use crate::doctor::verification::{Trial, Verification, Verifier, whole_or_inverse};
 
 // Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: that no proposal is worse.
 

@@ -5,7 +5,7 @@ use gyrator::unit::{
     Variable,
 };
 use gyrator::{Run, RunOptions, StartError, System, Unit};
-use gyrator_doctor::{Diagnosis, Finding, StartRuns, examine};
+use gyrator_assess::doctor::{Diagnosis, Finding, StartRuns, examine};
 use gyrator_system::SystemFile;
 
 use crate::{options, take_words};

@@ -1,11 +1,11 @@
 //! The error of the coupling from probe runs at several macro-steps, and the macro-step for a wanted error.
 //!
 //! With y(h) = y + e·hᵖ, p and e come from runs at h, h/2 and h/4 (Richardson & Gaunt 1927), as for
-//! [error bars](gyrator_assess::error_bars).
+//! [error bars](crate::error_bars).
 
 use serde::Serialize;
 
-use crate::probe::Course;
+use crate::doctor::probe::Course;
 
 /// Least order that is believed: that of chaotic runs, and of events that move, is 0.
 const LEAST_ORDER: f64 = 0.4;

@@ -3,8 +3,8 @@
 use gyrator_system::SystemFile;
 use serde::Serialize;
 
-use crate::accuracy::{Accuracy, error_against, reference};
-use crate::probe::{Course, ProbeFailure, Prober, Whole};
+use crate::doctor::accuracy::{Accuracy, error_against, reference};
+use crate::doctor::probe::{Course, ProbeFailure, Prober, Whole};
 
 /// Difference of the two finest runs, relative to the signals, from which they show no solution to compare with.
 const UNLIKE: f64 = 0.3;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::at_other_step;
 use gyrator::error::Cause;
 use gyrator::profile::Profile;
 use gyrator::run::looped_outputs;
 use gyrator::{Run, RunError, StartError};
-use gyrator_assess::at_other_step;
 use gyrator_system::{Scenario, SystemFile};
 
 /// Starts runs of variants of a system.

@@ -9,7 +9,7 @@ mod masses;
 mod random;
 
 use gyrator::{Registries, System, Word};
-use gyrator_doctor::{Limits, Options};
+use gyrator_assess::doctor::{Limits, Options};
 use gyrator_system::SystemFile;
 
 /// Examinations of at most so many steps.
