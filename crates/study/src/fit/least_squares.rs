@@ -2,11 +2,11 @@
 
 use nalgebra::DMatrix;
 
-use crate::FitError;
-use crate::fit_file::FitFile;
-use crate::parameter::Parameter;
-use crate::residuals::Measured;
-use crate::trust_region::{TrustRegion, dot};
+use crate::fit::FitError;
+use crate::fit::fit_file::FitFile;
+use crate::fit::parameter::Parameter;
+use crate::fit::residuals::Measured;
+use crate::fit::trust_region::{TrustRegion, dot};
 
 /// A step of a coordinate for a difference quotient: its error of the second derivative and that of rounding are both far below what
 /// a Gauss-Newton step needs.

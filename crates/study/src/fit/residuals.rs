@@ -2,7 +2,7 @@
 
 use gyrator_record::{ReadTableError, Table, read_table};
 
-use crate::fit_file::FitFile;
+use crate::fit::fit_file::FitFile;
 
 /// Measured values of the signals of a fit.
 #[derive(Debug, Clone)]

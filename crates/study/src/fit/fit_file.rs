@@ -7,7 +7,7 @@ use gyrator_system::toml_file::{ReadError, parse_document, read_text};
 use gyrator_system::{Problem, Problems};
 use toml::de::DeValue;
 
-use crate::parameter::Parameter;
+use crate::fit::parameter::Parameter;
 
 /// A fit: which system, which parameters, which measured signals.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,6 @@
 //! A [`FitFile`] names parameters, with their start values and bounds, and signals. [`fit`] looks for the parameters in rounds of a few runs each,
 //! which are made by a function that it is given. The same rounds are asked for whenever the same values come back.
 
-#![forbid(unsafe_code)]
-
 mod fit_file;
 mod least_squares;
 mod parameter;
