@@ -6,14 +6,12 @@
 //! [`RecordCalls`] makes the units of a run and lets each write its [`Recording`]; [`replay`] makes
 //! the calls of one again, with a recorder of its own, and [`compare`] says where the two differ.
 
-#![forbid(unsafe_code)]
-
 mod call;
 mod comparison;
 mod fingerprint;
 mod recorder;
 mod recording;
-mod replay;
+mod replaying;
 #[cfg(test)]
 mod tests;
 
@@ -22,4 +20,4 @@ pub use comparison::{Agreement, Comparison, Difference, Exchange, compare};
 pub use fingerprint::fingerprint;
 pub use recorder::{CallRecorder, RecordCalls};
 pub use recording::{CallLog, Head, ReadError, Recording};
-pub use replay::{Replayed, replay};
+pub use replaying::{Replayed, replay};

@@ -6,9 +6,9 @@ use std::io::{Read, Seek};
 use gyrator::unit::{Period, SavedState};
 use gyrator::{Unit, Value};
 
-use crate::call::{Answer, Call};
-use crate::recorder::CallRecorder;
-use crate::recording::{ReadError, Recording};
+use crate::replay::call::{Answer, Call};
+use crate::replay::recorder::CallRecorder;
+use crate::replay::recording::{ReadError, Recording};
 
 /// How far a recording was made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use gyrator::unit::{
     own_state,
 };
 
-use crate::call::{Answer, Call, Datum};
-use crate::fingerprint::fingerprint;
-use crate::recording::{CallLog, Head};
+use crate::replay::call::{Answer, Call, Datum};
+use crate::replay::fingerprint::fingerprint;
+use crate::replay::recording::{CallLog, Head};
 
 /// Makes the units of a run, and records the calls of each in a file of a folder: `COMPONENT.calls`, and the FMU beside it as `COMPONENT.fmu`.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Seek};
 
-use crate::call::{Answer, Call};
-use crate::recording::{ReadError, Recording};
+use crate::replay::call::{Answer, Call};
+use crate::replay::recording::{ReadError, Recording};
 
 /// A call with its answer; without one where the recording ends within the call.
 #[derive(Debug, Clone, PartialEq)]

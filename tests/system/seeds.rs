@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use gyrator::run::{deserialize, serialize};
-use gyrator_fuzz_inputs::{TARGETS, bench, saved_state};
+use system_tests::fuzz_inputs::{TARGETS, bench, saved_state};
 
 #[test]
 fn every_seed_is_survived() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
     for (name, target) in TARGETS {
         let mut count = 0;
         for entry in std::fs::read_dir(folder.join(name)).unwrap() {
@@ -25,7 +25,7 @@ fn every_seed_is_survived() {
 
 #[test]
 fn every_folder_of_seeds_has_a_target() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     for entry in std::fs::read_dir(folder.join("seeds")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(TARGETS.iter().any(|(target, _)| *target == name), "{name}");

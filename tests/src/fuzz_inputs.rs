@@ -6,8 +6,6 @@
 //!
 //! No function here runs an FMU, or keeps a file.
 
-#![forbid(unsafe_code)]
-
 use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::Path;
@@ -18,8 +16,8 @@ use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResu
 use gyrator::{LinearUnit, Run, RunOptions, System, Unit};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
 use gyrator_record::{Decimated, ResultFile, Values};
-use gyrator_replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use gyrator_system::{Problem, SystemFile, toml_file};
+use gyrator_worker::replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use tempfile::NamedTempFile;
 
 /// One reader: its name, which is that of its fuzzer and of its folder of seeds, and what tries it.

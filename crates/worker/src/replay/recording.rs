@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Answer, Call};
+use crate::replay::call::{Answer, Call};
 
 /// First bytes of a recording; the digit is the version.
 const MAGIC: &[u8; 16] = b"gyrator-calls 1\n";

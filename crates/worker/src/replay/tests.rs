@@ -6,7 +6,7 @@ use std::io::{Cursor, Read as _, Seek as _};
 use gyrator::unit::{Handle, Period};
 use gyrator::{LinearUnit, Unit, Value};
 
-use crate::{
+use crate::replay::{
     Agreement, Answer, Call, CallLog, CallRecorder, Comparison, Head, Recording, compare, replay,
 };
 
