@@ -1,4 +1,4 @@
-//! Synthesis against `reference/hinfinity.py`, after Chen et al. (2021), and against the paper's
+//! Synthesis against `crates/benchmark/reference/hinfinity.py`, after Chen et al. (2021), and against the paper's
 //! own compensators.
 
 #![forbid(unsafe_code)]
@@ -6,7 +6,7 @@
 
 use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction};
 
-/// Anchors by `reference/hinfinity.py` (the same Riccati equation), known to ± 0.1 %.
+/// Anchors by `crates/benchmark/reference/hinfinity.py` (the same Riccati equation), known to ± 0.1 %.
 struct Anchor {
     weight_order: u32,
     smoother_cutoff: Option<f64>,
@@ -106,7 +106,7 @@ struct Printed {
 }
 
 /// Eqs 13 and 14 for Δt = 10 ms. The factors, static gains and differences, rounded up, are those of
-/// `reference/hinfinity.py`.
+/// `crates/benchmark/reference/hinfinity.py`.
 #[rustfmt::skip]
 const PRINTED: [Printed; 2] = [
     Printed { smoother_cutoff: 0.5, static_gain: 0.983, factor: 81.905,

@@ -12,7 +12,7 @@ import os
 import sys
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-DATA = os.path.join(SCRIPTS, "..", "crates", "benchmark", "data")
+DATA = os.path.join(SCRIPTS, "..", "data")
 
 
 def published(benchmark):

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ROOT / "examples" / "double-oscillator.toml"
 OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking".split()
 #: Simulated and real time of the run that is looked at, s.

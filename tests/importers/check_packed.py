@@ -199,7 +199,7 @@ def energy(row):
 
 def compare_energies(program, fmus, folder):
     """Prints how much energy is left of, or added to, the 10 kJ of the start; problems of packed FMUs."""
-    system = HERE.parent / "examples/double-oscillator.toml"
+    system = HERE.parents[1] / "examples/double-oscillator.toml"
     containers = [
         ("FMPy 0.3.32, container", fmpy_container(fmus, folder), None),
         ("fmu-manipulation-toolbox 2.0, container", toolbox_container(fmus, folder), None),

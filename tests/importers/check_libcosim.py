@@ -62,7 +62,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         system, package = folder / "system.toml", folder / "system.ssp"
-        system.write_text(SYSTEM.read_text().replace("../target/fmus", str(fmus)))
+        system.write_text(SYSTEM.read_text().replace("../../target/fmus", str(fmus)))
         subprocess.run([gyrator, "export", system, "-o", package], check=True)
         for source, result in [(system, "toml.csv"), (package, "ssp.csv")]:
             subprocess.run([gyrator, "run", source, "-o", folder / result], check=True)

@@ -21,7 +21,7 @@ import urllib.request
 
 import websockets
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The limit of docs/report.md: 20 signals of 2000 points.
 MOST_BYTES = 300_000
 # A curve over the width of the page covers more pixels than this; axes and grid of an empty plot have none of its colour.

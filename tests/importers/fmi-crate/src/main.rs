@@ -1,5 +1,5 @@
 //! Couples the two oscillator FMUs through the importer of the `fmi` crate and compares every output
-//! with a table that gyrator wrote for the same system (`importers/oscillators.toml`), bit for bit.
+//! with a table that gyrator wrote for the same system (`tests/importers/oscillators.toml`), bit for bit.
 //!
 //! usage: importer-fmi-crate FMU_FOLDER TABLE.csv
 #![forbid(unsafe_code)]

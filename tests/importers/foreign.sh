@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs FMUs that other tools made: one exported by pythonfmu, one container of fmu-manipulation-toolbox.
-# usage: importers/foreign.sh PYTHON GYRATOR FMU_FOLDER
+# usage: tests/importers/foreign.sh PYTHON GYRATOR FMU_FOLDER
 #   PYTHON has the packages pythonfmu and fmu-manipulation-toolbox; FMU_FOLDER holds the two oscillators.
 set -euo pipefail
 
@@ -87,7 +87,7 @@ step_size = 1e-3
 [components.pair]
 fmu = "OscillatorPair.fmu"
 TOML
-sed "s|\"../target/fmus/|\"$fmus/|" "$here/oscillators.toml" > "$work/direct.toml"
+sed "s|\"../../target/fmus/|\"$fmus/|" "$here/oscillators.toml" > "$work/direct.toml"
 "$gyrator" run "$work/container.toml" --output-file "$work/container.csv"
 "$gyrator" run "$work/direct.toml" --output-file "$work/direct.csv"
 "$python" "$here/check_foreign.py" container "$work/container.csv" "$work/direct.csv"

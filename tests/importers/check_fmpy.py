@@ -90,7 +90,7 @@ def couple(system, fmus):
 
 def run_gyrator(gyrator, fmus, folder):
     """The table that gyrator writes for the system."""
-    text = SYSTEM.read_text(encoding="utf-8").replace("../target/fmus", str(fmus.resolve()))
+    text = SYSTEM.read_text(encoding="utf-8").replace("../../target/fmus", str(fmus.resolve()))
     (folder / SYSTEM.name).write_text(text, encoding="utf-8")
     table = folder / "gyrator.csv"
     command = [gyrator, "run", folder / SYSTEM.name, "--output-file", table]

@@ -1,6 +1,6 @@
 /* Times the steps of an FMU for co-simulation that has no inputs: CPU time a step, without and with reading real outputs.
  *
- *   cc -O2 importers/packed_step.c -ldl -o packed_step
+ *   cc -O2 tests/importers/packed_step.c -ldl -o packed_step
  *   ./packed_step UNPACKED_FOLDER LIBRARY GUID STEPS STEP_SIZE OUTPUTS
  *
  * OUTPUTS is how many reals are read after each step, by the value references 0, 1, ...; at most 64. */
