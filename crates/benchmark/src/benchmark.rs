@@ -90,7 +90,7 @@ pub enum MeasureError {
     NoEntry(String),
     /// There is no compensator.
     #[error(transparent)]
-    Synthesis(#[from] gyrator_h_infinity::SynthesisError),
+    Synthesis(#[from] gyrator::h_infinity::SynthesisError),
     /// Nothing was learned.
     #[error(transparent)]
     Learning(#[from] gyrator::learning::LearningError),

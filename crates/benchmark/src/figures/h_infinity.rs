@@ -1,6 +1,6 @@
 //! Chen et al. (2021), figures 4 and 5.
 
-use gyrator_h_infinity::{Specification, hold_error};
+use gyrator::h_infinity::{Specification, hold_error};
 use gyrator_pictures::chart::{Chart, ErrorAt, Line, error_chart};
 
 use super::{TIME, points};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction, hold_error};
+use gyrator::h_infinity::{Complex, Design, Specification, TransferFunction, hold_error};
 use gyrator_pictures::chart::error_chart;
 use serde::Serialize;
 

@@ -10,7 +10,7 @@
 
 mod weight_order;
 
-use gyrator_h_infinity::{Design, Smoother, Specification};
+use crate::h_infinity::{Design, Smoother, Specification};
 
 use self::weight_order::WeightOrders;
 use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};

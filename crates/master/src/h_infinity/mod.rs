@@ -16,13 +16,13 @@
 //!
 //! Frequencies and poles are normalised by Δt where nothing else is said.
 
-#![forbid(unsafe_code)]
-
 mod compensator;
 mod response;
 mod riccati;
 mod smoother;
 mod synthesis;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 pub use compensator::Compensator;

@@ -2,8 +2,8 @@
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::transfer::polynomial;
-use crate::{Complex, TransferFunction};
+use crate::h_infinity::transfer::polynomial;
+use crate::h_infinity::{Complex, TransferFunction};
 
 /// Most states: four of hold and smoother, and two that a weight of third order adds.
 const MOST: usize = 6;

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 
 use nalgebra::{DMatrix, DVector};
 
-use crate::Complex;
-use crate::compensator::Compensator;
-use crate::response::hold_of_degree;
-use crate::riccati;
-use crate::transfer::TransferFunction;
+use crate::h_infinity::Complex;
+use crate::h_infinity::compensator::Compensator;
+use crate::h_infinity::response::hold_of_degree;
+use crate::h_infinity::riccati;
+use crate::h_infinity::transfer::TransferFunction;
 
 /// The newest designs of this process.
 static DESIGNS: Mutex<Vec<Design>> = Mutex::new(Vec::new());

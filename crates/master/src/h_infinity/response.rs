@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::Complex;
+use crate::h_infinity::Complex;
 
 /// H(jω)/Δt of a hold of degree 0, 1 or 2 (eq. 4) at the normalised frequency f·Δt.
 #[must_use]

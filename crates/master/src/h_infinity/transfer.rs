@@ -1,6 +1,6 @@
 //! Transfer functions by their zeros, poles and gain.
 
-use crate::Complex;
+use crate::h_infinity::Complex;
 
 /// gain · Π(s − zero) / Π(s − pole); complex zeros and poles come in conjugate pairs.
 #[derive(Debug, Clone, PartialEq)]
