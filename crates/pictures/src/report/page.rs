@@ -15,19 +15,19 @@ use crate::report::facts::text;
 use crate::report::html::{escape, paragraph, script_json};
 use crate::report::sections::{elements, sections};
 
-const TEMPLATE: &str = include_str!("../../assets/page.html");
+const TEMPLATE: &str = include_str!("assets/page.html");
 const STYLE: &str = concat!(
-    include_str!("../../assets/uPlot.min.css"),
-    include_str!("../../assets/page.css")
+    include_str!("assets/uPlot.min.css"),
+    include_str!("assets/page.css")
 );
 /// The plotting library, with its licence, before the page's own script.
 const SCRIPT: &str = concat!(
     "/*\n",
-    include_str!("../../assets/uPlot.LICENSE"),
+    include_str!("assets/uPlot.LICENSE"),
     "\n*/\n",
-    include_str!("../../assets/uPlot.iife.min.js"),
+    include_str!("assets/uPlot.iife.min.js"),
     "\n",
-    include_str!("../../assets/page.js")
+    include_str!("assets/page.js")
 );
 
 /// A report of a run.

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::gate::Gate;
-use crate::wait_policy::WaitPolicy;
+use crate::thread_team::gate::Gate;
+use crate::thread_team::wait_policy::WaitPolicy;
 
 /// Longest time that a thread spins before it sleeps: longer than what usually happens between two rounds.
 const LONGEST_SPIN: Duration = Duration::from_micros(100);

@@ -5,7 +5,9 @@
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-use crate::platform::{AtomicBool, AtomicU64, Mutex, PoisonError, Thread, current, fence, park};
+use crate::thread_team::platform::{
+    AtomicBool, AtomicU64, Mutex, PoisonError, Thread, current, fence, park,
+};
 
 /// Helpers inside.
 const INSIDE: u64 = (1 << 30) - 1;
