@@ -406,7 +406,7 @@ fn in_blocks(bytes: &[u8], ending: &str) -> Option<(bool, bool)> {
 pub fn live_request(bytes: &[u8]) {
     #[cfg(unix)]
     {
-        use gyrator_live::{Command, Limits, Refusal, read_request};
+        use gyrator_pictures::live::{Command, Limits, Refusal, read_request};
         /// As much at a time as the network likes.
         struct Pieces<'a>(&'a [u8]);
         impl std::io::Read for Pieces<'_> {

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use clap::Args;
-use gyrator_live::{
+use gyrator_pictures::live::{
     Address, AddressError, Begin, Bucket, End, Listener, Message as LiveMessage, Serving, Signal,
 };
 use gyrator_pictures::report::{Drawing, Page};
@@ -235,7 +235,7 @@ fn page() -> String {
         drawing: &drawing,
         graph: None,
         remarks: &[],
-        live: Some(gyrator_live::SCRIPT),
+        live: Some(gyrator_pictures::live::SCRIPT),
     }
     .html()
 }

@@ -27,9 +27,6 @@
 //! An override acts from the next communication point on, as an action of a scenario does that begins there, so that
 //! the scenario of the summary makes the same bits.
 
-#![cfg(unix)]
-#![forbid(unsafe_code)]
-
 mod address;
 mod bucket;
 mod command;
@@ -45,11 +42,11 @@ mod signal_sink;
 mod token;
 
 /// The script that a page follows a run with. It draws by `gyrator.replace`, where the page has that.
-pub const SCRIPT: &str = include_str!("../assets/live.js");
+pub const SCRIPT: &str = include_str!("assets/live.js");
 
 /// A page without drawings.
 pub fn plain_page() -> String {
-    include_str!("../assets/page.html").replace("{{script}}", SCRIPT)
+    include_str!("assets/page.html").replace("{{script}}", SCRIPT)
 }
 
 pub use address::{Address, AddressError};

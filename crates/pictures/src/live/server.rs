@@ -8,13 +8,13 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::address::Address;
-use crate::command::Command;
-use crate::events::{Draw, Events};
-use crate::message::{Begin, Message, State};
-use crate::request::{Limits, Refusal, Request, read_request};
-use crate::server_end::ServerEnd;
-use crate::token::Token;
+use crate::live::address::Address;
+use crate::live::command::Command;
+use crate::live::events::{Draw, Events};
+use crate::live::message::{Begin, Message, State};
+use crate::live::request::{Limits, Refusal, Request, read_request};
+use crate::live::server_end::ServerEnd;
+use crate::live::token::Token;
 
 /// Longest silence before an event without content shows whether a browser is still there.
 const HEARTBEAT: Duration = Duration::from_secs(5);

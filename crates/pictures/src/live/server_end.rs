@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::command::Command;
-use crate::events::Events;
-use crate::lines;
+use crate::live::command::Command;
+use crate::live::events::Events;
+use crate::live::lines;
 
 /// Longest time that a command waits for a run that takes none.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(1);

@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use gyrator_record::{Cell, Column, ColumnType, RecordError, RowSink};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::bucket::{Bucket, Extremes};
+use crate::live::bucket::{Bucket, Extremes};
 
 /// Signals that are shown at most: curves that a page can tell apart in groups, and a step copies.
 pub(crate) const MOST_SIGNALS: usize = 40;

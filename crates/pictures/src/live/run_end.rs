@@ -7,10 +7,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::command::Command;
-use crate::lines;
-use crate::message::{Begin, End, Message, Signal};
-use crate::signal_sink::{SignalSink, Signals};
+use crate::live::command::Command;
+use crate::live::lines;
+use crate::live::message::{Begin, End, Message, Signal};
+use crate::live::signal_sink::{SignalSink, Signals};
 
 /// Between two looks at the signals: the least time that a point stands for where a run is slow.
 const TICK: Duration = Duration::from_millis(25);

@@ -1,6 +1,6 @@
 //! The course of a run so far, in bounded memory.
 
-use crate::bucket::Bucket;
+use crate::live::bucket::Bucket;
 
 /// Buckets of a whole run for a browser that comes late: where there are too many, neighbours are joined two by two, so
 /// that extremes are never lost.
@@ -51,7 +51,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bucket::Extremes;
+    use crate::live::bucket::Extremes;
 
     #[test]
     fn however_long_the_run_a_spike_stays() {

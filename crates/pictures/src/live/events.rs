@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::bucket::Bucket;
-use crate::history::History;
-use crate::message::{Begin, Message, State};
+use crate::live::bucket::Bucket;
+use crate::live::history::History;
+use crate::live::message::{Begin, Message, State};
 
 /// Events that are kept for browsers that are behind: some seconds of a run. A browser that is further behind gets
 /// everything again.
@@ -264,8 +264,8 @@ fn text(message: &Message) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bucket::Extremes;
-    use crate::message::{Answer, End, Signal};
+    use crate::live::bucket::Extremes;
+    use crate::live::message::{Answer, End, Signal};
 
     const NOW: Duration = Duration::ZERO;
 

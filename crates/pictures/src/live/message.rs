@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::bucket::Bucket;
+use crate::live::bucket::Bucket;
 
 /// A message of a run, or of a study, to its page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

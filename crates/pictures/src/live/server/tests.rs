@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::sync::mpsc;
 
 use super::*;
-use crate::message;
+use crate::live::message;
 
 /// A limit that a test waits for.
 const SHORT: Duration = Duration::from_millis(50);
