@@ -1,7 +1,7 @@
 //! The error of the coupling from probe runs at several macro-steps, and the macro-step for a wanted error.
 //!
 //! With y(h) = y + e·hᵖ, p and e come from runs at h, h/2 and h/4 (Richardson & Gaunt 1927), as for
-//! [error bars](crate::error_bars).
+//! [error bars](crate::error_bars()).
 
 use serde::Serialize;
 
