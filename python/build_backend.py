@@ -25,7 +25,7 @@ from maturin import (  # noqa: F401
 
 HERE = Path(__file__).resolve().parent
 # The default features of the program but `remote`, which is a tenth of it.
-FEATURES = "gyrator-cli/benchmark,gyrator-cli/fit,gyrator-cli/packed-fmu,gyrator-cli/parquet"
+FEATURES = "gyrator-cli/benchmark,gyrator-cli/packed-fmu,gyrator-cli/parquet"
 # With `workspace-hack`, which the extension module depends on, both are made of the packages that `cargo build --release` compiles.
 PACKAGES = ["--package", "gyrator-cli", "--package", "workspace-hack"]
 # The link is optimised as this package is: the program of a release build is faster, and larger.

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| gyrator_fuzz_inputs::part_result(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| system_tests::fuzz_inputs::part_result(bytes));

@@ -405,7 +405,7 @@ fn a_stiff_pair_diverges_with_the_fixed_point_and_converges_with_accelerators() 
     }
 }
 
-/// Case 1 of the double oscillator, with the models' own steps of 1 ms: `reference/iteration.csv`.
+/// Case 1 of the double oscillator, with the models' own steps of 1 ms: `crates/benchmark/reference/iteration.csv`.
 #[test]
 fn models_that_integrate_by_themselves_converge_to_the_reference() {
     let force = ModelUnit::<OscillatorForce>::new;

@@ -2,7 +2,7 @@
 //! Rodríguez et al. 2022.
 //!
 //! Courses of the runs on the plain oscillators are rows of `gyrator benchmark learning`. Numbers without another source
-//! are those of `reference/learning.py` (symplectic Euler, inputs held over each communication step unless they are learned).
+//! are those of `crates/benchmark/reference/learning.py` (symplectic Euler, inputs held over each communication step unless they are learned).
 
 use fmu_models::{
     CraneCylinder, CraneLinks, OscillatorForce, OscillatorHub, OscillatorMotion, PendulumForce,
@@ -228,7 +228,7 @@ fn quadratic_dampers_are_learned() {
 #[test]
 #[ignore = "study: 40 runs of 10 s"]
 fn nonlinear_oscillators_are_learned_in_multi_rate() {
-    // `reference/learning.py` has 8: there the error of run 8 is 1.8e-7 N, fifty times less than that of run 7.
+    // `crates/benchmark/reference/learning.py` has 8: there the error of run 8 is 1.8e-7 N, fifty times less than that of run 7.
     expect_nonlinear(1, H, 0.1 * H, 9);
     expect_nonlinear(1, 0.1 * H, H, 8);
     expect_nonlinear(2, H, 0.1 * H, 10);

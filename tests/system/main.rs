@@ -49,6 +49,7 @@ mod richardson;
 mod rodriguez;
 mod scenario_targets;
 mod scenarios;
+mod seeds;
 mod senses;
 mod slopes;
 mod slow_components;

@@ -1,6 +1,6 @@
 //! The quarter car of Sadjina & Pedersen 2019: tables 4 to 9, and what goes beyond them.
 //!
-//! Forward Euler with 256 micro-steps in each half, as in `reference/quarter_car.py` and
+//! Forward Euler with 256 micro-steps in each half, as in `crates/benchmark/reference/quarter_car.py` and
 //! `quarter_car_methods.py`.
 
 use std::ops::ControlFlow;

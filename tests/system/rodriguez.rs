@@ -1,7 +1,7 @@
 //! The double oscillator of Rodríguez et al. 2022, table 1, with and without its energy correction.
 //!
 //! The first steps of the couplings; exact couplings give the monolithic solution; the errors of whole
-//! runs are rows of `gyrator benchmark double-oscillator`. Numbers: `reference/double_oscillator.py` and `star.py`
+//! runs are rows of `gyrator benchmark double-oscillator`. Numbers: `crates/benchmark/reference/double_oscillator.py` and `star.py`
 //! (symplectic Euler, inputs held over each communication step of a half).
 
 use gyrator::{RunOptions, System};

@@ -32,7 +32,7 @@ fn greatest_error(oscillator: &DoubleOscillator, step: f64, states: &[Oscillator
 }
 
 /// Rodríguez et al. 2022, table 1, with 1 ms over 10 s: a stale force makes 10.2 kJ on 10 kJ in case 1, 1.89 MJ in
-/// case 3, 6.8 kJ in case 5 (`reference/double_oscillator.py`). Passed on fresh, steps of 0.1 ms make some hundred J
+/// case 3, 6.8 kJ in case 5 (`crates/benchmark/reference/double_oscillator.py`). Passed on fresh, steps of 0.1 ms make some hundred J
 /// of it in two seconds.
 #[test]
 fn oscillators_with_a_stale_force() {

@@ -15,12 +15,7 @@ pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
 pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
     let shared = format!("build.build-dir={:?}", target.display().to_string());
     let mut what = vec!["--config", &shared];
-    for config in [
-        "profile.dev.package.gyrator.opt-level=0",
-        "profile.dev.package.gyrator-h-infinity.opt-level=0",
-    ] {
-        what.extend(["--config", config]);
-    }
+    what.extend(["--config", "profile.dev.package.gyrator.opt-level=0"]);
     what.extend(["--package", "gyrator-cli", "--package", "workspace-hack"]);
     what.extend(["--no-default-features", "--bin", "gyrator"]);
     let program = target.join("demo-program");

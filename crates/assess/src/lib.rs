@@ -1,16 +1,17 @@
 //! Judges runs: estimates errors of a result, and checks requirements on it.
 //!
-//! The command line, studies, the doctor and Python call it. It makes no runs, and changes none.
+//! The command line, studies and Python call it. It changes no run; only the [`doctor`] makes some, and its caller starts them.
 //!
 //! [`assess`] estimates the error of every signal of a run from two companions, runs of the same system
 //! [at other macro-steps](at_other_step), and [`verdict`] puts them into one word. [`Checks`] are requirements on signals, energies and the verdict of a run, which
-//! [`Judging`] looks at while it goes on.
+//! [`Judging`] looks at while it goes on. The [`doctor`] examines how a system is coupled, and proposes better words.
 
 #![forbid(unsafe_code)]
 
 pub mod checks;
 mod companions;
 mod divergence;
+pub mod doctor;
 mod error_bars;
 mod grid;
 mod other_step;

@@ -11,7 +11,7 @@ use crate::reference::NotConverged;
 use crate::role::{Role, RoleAssignment, RoleError};
 use crate::row::{Bar, BenchmarkRow, Figure};
 use crate::untuned;
-use gyrator_chart::Chart;
+use gyrator_pictures::chart::Chart;
 
 /// A system with a known solution, in several cases, and what co-simulations of it should show.
 #[derive(Debug, Clone, Copy)]
@@ -90,7 +90,7 @@ pub enum MeasureError {
     NoEntry(String),
     /// There is no compensator.
     #[error(transparent)]
-    Synthesis(#[from] gyrator_h_infinity::SynthesisError),
+    Synthesis(#[from] gyrator::h_infinity::SynthesisError),
     /// Nothing was learned.
     #[error(transparent)]
     Learning(#[from] gyrator::learning::LearningError),

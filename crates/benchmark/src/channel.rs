@@ -1,6 +1,6 @@
 //! A signal that is sent every macro-step, without an engine.
 
-use gyrator_h_infinity::{Compensator, Design, Smoother, TransferFunction};
+use gyrator::h_infinity::{Compensator, Design, Smoother, TransferFunction};
 
 /// From the samples of a signal to its course over a macro-step.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@
 
 use std::f64::consts::PI;
 
-use gyrator_h_infinity::{Complex, Specification, TransferFunction};
+use gyrator::h_infinity::{Complex, Specification, TransferFunction};
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};
 use crate::channel::{Channel, Steps};

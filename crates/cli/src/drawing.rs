@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gyrator::record::Selection;
 use gyrator::{Recorder, Run};
-use gyrator_plot::{BUCKETS, Drawn, Facts, choose, figure};
+use gyrator_pictures::plot::{BUCKETS, Drawn, Facts, choose, figure};
 use gyrator_record::{Column, DecimatingSink};
 
 use crate::error_bars::Assessed;

@@ -23,7 +23,6 @@ pub(crate) struct HostOptions {
 
 impl HostOptions {
     /// Gives the options to a program of its own.
-    #[cfg_attr(not(feature = "fit"), expect(dead_code, reason = "fits start studies"))]
     pub(crate) fn hand_on(&self, command: &mut Command) {
         #[cfg(feature = "remote")]
         if let Some(folder) = &self.host_access {

@@ -73,7 +73,6 @@ pub(crate) enum Wanted {
     /// A study file.
     Study,
     /// A fit file.
-    #[cfg(feature = "fit")]
     Fit,
     /// A scenario file.
     Scenario,
@@ -124,7 +123,6 @@ impl Wanted {
             ),
             Self::Study => *kind == Kind::Study,
             // A fit file without its own keys looks like a study: its reader names them.
-            #[cfg(feature = "fit")]
             Self::Fit => matches!(kind, Kind::Fit | Kind::Study),
             Self::Scenario => *kind == Kind::Scenario,
             Self::Checks => *kind == Kind::Checks,
@@ -142,7 +140,6 @@ impl fmt::Display for Wanted {
             Self::Fmu => "an FMU",
             Self::Subject => "an FMU or its modelDescription.xml",
             Self::Study => "a study file",
-            #[cfg(feature = "fit")]
             Self::Fit => "a fit file",
             Self::Scenario => "a scenario file",
             Self::Checks => "a file of checks",

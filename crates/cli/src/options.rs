@@ -15,7 +15,7 @@ use gyrator::profile::Profile;
 use gyrator::registry::{Entry, EntryKind};
 use gyrator::step_control::STEP_CONTROLS;
 use gyrator::unit::UnitMaker;
-use gyrator_doctor::Coupling;
+use gyrator_assess::doctor::Coupling;
 use gyrator_record::{RenameError, Table};
 use gyrator_system::{Choice, Experiment, Spanned, SystemFile, Tolerance, did_you_mean};
 use gyrator_worker::isolated::Isolation;

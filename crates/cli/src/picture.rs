@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_plot::Figure;
+use gyrator_pictures::chart::Figure;
 use gyrator_worker::surroundings;
 
 use crate::exit::Exit;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-use gyrator_replay::fingerprint;
 use gyrator_system::{Choice, Component, Experiment, Spanned, SystemFile, Tolerance, Value};
+use gyrator_worker::replay::fingerprint;
 use serde::Serialize;
 use serde_json::{Map, json};
 

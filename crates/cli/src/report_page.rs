@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use gyrator_graph::Diagram;
-use gyrator_plot::{Choice, UnknownName, choose};
+use gyrator_pictures::graph::Diagram;
+use gyrator_pictures::plot::{Choice, UnknownName, choose};
+use gyrator_pictures::report::{Drawing, Page};
 use gyrator_record::{Column, Decimated, ReadTableError, ResultFile};
-use gyrator_report::{Drawing, Page};
 use gyrator_worker::surroundings;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
@@ -96,7 +96,7 @@ fn graph_of(summary: &Value) -> Option<String> {
 /// A graph for a page, as SVG; `None` where it is too large.
 pub(crate) fn graph(diagram: &Diagram) -> Option<String> {
     let is_small = diagram.components() <= MOST_COMPONENTS;
-    let svg = is_small.then(|| gyrator_graph::svg(diagram));
+    let svg = is_small.then(|| gyrator_pictures::graph::svg(diagram));
     svg.filter(|svg| svg.len() <= LARGEST_GRAPH)
 }
 

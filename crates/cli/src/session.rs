@@ -24,8 +24,8 @@ use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
 use gyrator_assess::{Checks, Judging, Kept};
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
-use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, SystemFile};
+use gyrator_worker::replay::RecordCalls;
 use gyrator_worker::{Worker, surroundings};
 
 use crate::checks::{self, CheckOptions};

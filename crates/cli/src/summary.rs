@@ -17,7 +17,7 @@ use gyrator::report::{
 };
 use gyrator::{Report, StopReason, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
-use gyrator_graph::Diagram;
+use gyrator_pictures::graph::Diagram;
 use gyrator_system::SystemFile;
 
 use serde::Serialize;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gyrator::Run;
-use gyrator_graph::Diagram;
+use gyrator_pictures::graph::Diagram;
 use gyrator_record::{PartFile, RecordError, finish_rows, rows_path};
 use gyrator_system::SystemFile;
 use gyrator_worker::{

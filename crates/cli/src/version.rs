@@ -1,9 +1,8 @@
 //! What `--version` prints: the version, the commit and the features of this program.
 
 /// The features of this package, each with whether the program has it.
-const FEATURES: [(&str, bool); 5] = [
+const FEATURES: [(&str, bool); 4] = [
     ("benchmark", cfg!(feature = "benchmark")),
-    ("fit", cfg!(feature = "fit")),
     ("packed-fmu", cfg!(feature = "packed-fmu")),
     ("parquet", cfg!(feature = "parquet")),
     ("remote", cfg!(feature = "remote")),

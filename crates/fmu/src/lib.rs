@@ -28,6 +28,8 @@
 //! returns, logs or describes makes this crate panic. An FMU runs in this process, though: one
 //! that crashes takes the process with it.
 //!
+//! The [threads](thread_team) that step FMUs are here, too.
+//!
 //! Numbers such as C-26 and R-18 in comments and tests name points of the project's lists of FMI
 //! conformance (C) and of faults to survive (R).
 
@@ -64,6 +66,7 @@ mod python;
 mod search_path;
 mod sharing;
 mod surroundings;
+pub mod thread_team;
 mod unpacked;
 mod warning;
 pub mod xml;

@@ -69,6 +69,7 @@ mod extremes;
 mod fault;
 mod feed_forward;
 pub mod graph;
+pub mod h_infinity;
 mod halving_unit;
 mod inner_steps;
 pub mod interface_model;

@@ -65,7 +65,7 @@ mod tests {
         }
     }
 
-    /// First numbers for the seed 2021, from `reference/dual_mass.py`.
+    /// First numbers for the seed 2021, from `crates/benchmark/reference/dual_mass.py`.
     #[test]
     fn units_are_the_upper_bits() {
         let mut stream = SplitMix64::new(2021);

@@ -11,7 +11,7 @@
 //! which FMU it was, in which call and when, writes the last rows, and removes what the worker had unpacked.
 //!
 //! A component of a run can have a process of its own besides ([`isolated`]), a child of the process
-//! that carries out the run.
+//! that carries out the run. The calls to an FMU can be recorded and made again ([`replay`]), in any process.
 //!
 //! A program calls [`hook`] first thing in its `main`, then [`Supervisor::supervise`] for each run, or
 //! [`Supervisor::fork`] inside of [`end_if_worker`].
@@ -34,6 +34,7 @@ mod kept_file;
 mod leaving;
 mod memory_watch;
 mod process;
+pub mod replay;
 mod rows;
 mod shared_memory;
 pub mod signals;

@@ -201,7 +201,7 @@ fn energy(links: &TwoLinks, state: &CraneState) -> f64 {
 mod tests {
     use super::{Crane, CraneMotion, Throttle};
 
-    /// s1, s2, f1 or f2, N, and three pressures, MPa, by `reference/cranes.py`.
+    /// s1, s2, f1 or f2, N, and three pressures, MPa, by `crates/benchmark/reference/cranes.py`.
     const SINGLE: &[(f64, [f64; 6])] = &[
         (2.5, [0.549847, 0.405036, 7618.3, 3.8291, 1.9748, 4.7323]),
         (5.0, [0.641186, 0.355367, 6035.9, 3.6191, 2.0800, 4.5726]),
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Lengths by `reference/crane_robustness.py`.
+    /// Lengths by `crates/benchmark/reference/crane_robustness.py`.
     #[test]
     fn the_crane_with_less_friction() {
         let throttle = Throttle::Medium;

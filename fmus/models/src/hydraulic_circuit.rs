@@ -448,7 +448,7 @@ mod tests {
         }
     }
 
-    /// Values of `reference/hydraulics.py`, to eight digits.
+    /// Values of `crates/benchmark/reference/hydraulics.py`, to eight digits.
     #[test]
     fn rates_at_the_start() {
         let closed = [0.0, -1.238_685_6e8, 3.162_172_7e7, 0.0];

@@ -253,7 +253,7 @@ mod tests {
         assert_is(&motion[1], &after);
     }
 
-    /// The equations of `reference/quarter_car.py`, integrated to 1e-13: values to nine decimals,
+    /// The equations of `crates/benchmark/reference/quarter_car.py`, integrated to 1e-13: values to nine decimals,
     /// forces to six.
     #[test]
     fn independent_values() {

@@ -33,7 +33,7 @@ fn ecco(tolerance: f64) -> Coupling<'static> {
     }
 }
 
-/// Outputs of S1 and S2 after some steps, to nine digits (`reference/quarter_car.py`).
+/// Outputs of S1 and S2 after some steps, to nine digits (`crates/benchmark/reference/quarter_car.py`).
 #[test]
 fn coupled_motion() {
     let forces_and_velocities = |outcome: &QuarterCarOutcome, n: usize| {

@@ -11,7 +11,7 @@ use super::slope::{Pairs, median};
 use super::{Options, remark};
 
 /// The runner of all of them, from the root of the repository.
-const RUNNER: &str = "importers/bench_peers.py";
+const RUNNER: &str = "tests/importers/bench_peers.py";
 
 /// The masters, and what is needed to run them.
 #[derive(Debug)]

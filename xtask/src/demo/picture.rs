@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 /// Every so many rows one is drawn: 10 ms of a motion whose fast mode takes 0.19 s.
 const STRIDE: usize = 10;

@@ -27,7 +27,7 @@ pub(super) const FILES: &[&str] = &[
     "crates/fmu/src/logger.rs",
     "crates/fmu/src/surroundings.rs",
     "crates/fmu/src/surroundings/unix.rs",
-    "crates/thread-team/src/team.rs",
+    "crates/fmu/src/thread_team/team.rs",
     "crates/worker/src/board.rs",
     "crates/worker/src/crash_handler.rs",
     "crates/worker/src/leaving.rs",

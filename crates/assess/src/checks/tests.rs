@@ -236,7 +236,7 @@ fn names_and_windows_that_do_not_fit_are_refused() {
 }
 
 /// Table 1, case 1 of Rodríguez et al. 2022, stale, with held inputs: the coupling makes some kJ in 10 s
-/// (10.2 kJ on 10 kJ after `reference/double_oscillator.py`).
+/// (10.2 kJ on 10 kJ after `crates/benchmark/reference/double_oscillator.py`).
 fn oscillator() -> (Vec<Finding>, Report) {
     let system = gyrator_testkit::TABLE_1[0].system(&gyrator_testkit::Coupling::default());
     let mut run: Run = system.start(&RunOptions::default()).unwrap();

@@ -1,6 +1,6 @@
 //! The couplings of the dual mass.
 
-use gyrator_h_infinity::{Design, Specification, SynthesisError};
+use gyrator::h_infinity::{Design, Specification, SynthesisError};
 
 use super::coupling::{Coupling, STEPS};
 use crate::channel::Channel;

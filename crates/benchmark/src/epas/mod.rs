@@ -10,7 +10,7 @@ mod fmus;
 mod system;
 
 use fmu_models::TieRod;
-use gyrator_h_infinity::{Design, Specification};
+use gyrator::h_infinity::{Design, Specification};
 use rayon::prelude::*;
 
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};

@@ -6,7 +6,7 @@ use crate::benchmark::MeasureError;
 use crate::crane::{CORRECTED, Course, residual_power, run, steps};
 use crate::reference::{HydraulicCrane, Reference};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 /// All figures.
 pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {

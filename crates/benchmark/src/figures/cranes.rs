@@ -9,7 +9,7 @@ use crate::cranes::run::FmuPool;
 use crate::cranes::setup::{Coupling, Formulation, Prediction, Setup, Solver};
 use crate::cranes::sweep::{METHODS, Method, curve, largest};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const MACRO_STEP: &str = "macro-step H, ms";
 const RESIDUAL: &str = "residual energy, sum of magnitudes, J";

@@ -5,7 +5,7 @@ use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::MeasureError;
 use crate::double_oscillator::{multi_rate, table_1};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
 const CORRECTED_NU: Configuration =

@@ -4,7 +4,7 @@ use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::dual_mass::{figure_course, figure_reference};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const FORCE: &str = "coupling force, N";
 

@@ -4,7 +4,7 @@ use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::epas::{rack_reference, rack_velocities};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const VELOCITY: &str = "velocity of the rack, m/s";
 

@@ -1,7 +1,7 @@
 //! Chen et al. (2021), figures 4 and 5.
 
-use gyrator_chart::{Chart, Line, error_chart};
-use gyrator_h_infinity::Specification;
+use gyrator::h_infinity::{Specification, hold_error};
+use gyrator_pictures::chart::{Chart, ErrorAt, Line, error_chart};
 
 use super::{TIME, points};
 use crate::benchmark::MeasureError;
@@ -12,11 +12,12 @@ use crate::sweep_signal::reception_of;
 pub(crate) fn figures(_: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {
     let design = |order| Specification::of_order(order).design();
     let designs = [design(1)?, design(2)?, design(3)?];
-    let labelled: Vec<_> = (1..)
-        .zip(&designs)
-        .map(|(order, design)| (format!("H∞, W{order}"), design))
-        .collect();
-    Ok(vec![error_chart(&labelled), sweep_chart()?])
+    let [one, two, three] = designs
+        .each_ref()
+        .map(|design| move |frequency| design.held_error(frequency));
+    let compensators: [(&str, ErrorAt<'_>); 3] =
+        [("H∞, W1", &one), ("H∞, W2", &two), ("H∞, W3", &three)];
+    Ok(vec![error_chart(hold_error, &compensators), sweep_chart()?])
 }
 
 /// The last half second of the sweep.

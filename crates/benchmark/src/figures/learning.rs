@@ -6,7 +6,7 @@ use crate::benchmark::MeasureError;
 use crate::learned_oscillator::{LearningRun, all_iterations, learn, oscillators};
 use crate::oscillators::Oscillators;
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
 

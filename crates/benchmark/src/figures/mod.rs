@@ -15,14 +15,16 @@ use crate::assembly::Configuration;
 use crate::benchmark::MeasureError;
 use crate::oscillators::{Course, Oscillators};
 use crate::role::RoleAssignment;
-use gyrator_chart::Line;
+use gyrator_pictures::chart::Line;
 
 const TIME: &str = "t, s";
 const ENERGY: &str = "mechanical energy, J";
 const DISPLACEMENT: &str = "displacement of mass 2, m";
 
 /// A benchmark without figures.
-pub(crate) fn none(_: &RoleAssignment) -> Result<Vec<gyrator_chart::Chart>, MeasureError> {
+pub(crate) fn none(
+    _: &RoleAssignment,
+) -> Result<Vec<gyrator_pictures::chart::Chart>, MeasureError> {
     Ok(Vec::new())
 }
 

@@ -5,7 +5,7 @@ use crate::assembly::{COMPENSATED, Configuration, STALE};
 use crate::benchmark::MeasureError;
 use crate::nonlinear_oscillator::{CORRECTED, CORRECTED_MU, CORRECTED_NU, table_3};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const CORRECTED_MORE: Configuration = Configuration::corrected("corrected", &[("mu", 0.75)]);
 

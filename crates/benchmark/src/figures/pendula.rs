@@ -7,7 +7,7 @@ use crate::pendula::{CORRECTED, energy_errors, system, table_4};
 use crate::recording::Recording;
 use crate::reference::Reference;
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 /// All figures.
 pub(crate) fn figures(roles: &RoleAssignment) -> Result<Vec<Chart>, MeasureError> {

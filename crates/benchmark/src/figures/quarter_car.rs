@@ -4,7 +4,7 @@ use super::TIME;
 use crate::benchmark::MeasureError;
 use crate::quarter_car_run::{Correction, Coupling, Cut, Ecco, LIN2, PLAIN};
 use crate::role::RoleAssignment;
-use gyrator_chart::{Chart, Line};
+use gyrator_pictures::chart::{Chart, Line};
 
 const POWER_ERROR: &str = "average error in the power ΔP, W";
 

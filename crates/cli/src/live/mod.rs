@@ -7,11 +7,11 @@ use std::cell::OnceCell;
 use std::path::Path;
 
 use clap::Args;
-use gyrator_live::{
+use gyrator_pictures::live::{
     Address, AddressError, Begin, Bucket, End, Listener, Message as LiveMessage, Serving, Signal,
 };
+use gyrator_pictures::report::{Drawing, Page};
 use gyrator_record::{Column, ColumnType, Decimator};
-use gyrator_report::{Drawing, Page};
 use gyrator_worker::{Stop, Supervised};
 use serde_json::{Value, json};
 
@@ -172,13 +172,13 @@ fn stop_reason(outcome: &Result<Exit, Failure>) -> &'static str {
 /// A run as it is drawn now: the parts of the page that change.
 fn draw(begin: &Begin, buckets: &[Bucket], report: &Value, whole_run: Option<&Value>) -> Value {
     if let Some(drawing) = whole_run.and_then(Drawing::read) {
-        return gyrator_report::update(report, &drawing);
+        return gyrator_pictures::report::update(report, &drawing);
     }
     let drawing = drawing(begin, buckets);
     // A run that goes on has a report and no summary yet.
     let mut update = match report["stop_reason"].is_object() {
-        true => gyrator_report::update(&summary_so_far(begin, report.clone()), &drawing),
-        false => gyrator_report::update(report, &drawing),
+        true => gyrator_pictures::report::update(&summary_so_far(begin, report.clone()), &drawing),
+        false => gyrator_pictures::report::update(report, &drawing),
     };
     let is_exact = buckets.iter().all(|bucket| bucket.begin == bucket.end);
     update["drawing"]["exact"] = is_exact.into();
@@ -235,7 +235,7 @@ fn page() -> String {
         drawing: &drawing,
         graph: None,
         remarks: &[],
-        live: Some(gyrator_live::SCRIPT),
+        live: Some(gyrator_pictures::live::SCRIPT),
     }
     .html()
 }

@@ -12,9 +12,11 @@ use gyrator::real_time::Held;
 use gyrator::record::Selection;
 use gyrator::unit::{Causality, VariableType};
 use gyrator::{Recorder, Run, RunError, StartError};
-use gyrator_graph::Diagram;
-use gyrator_live::{Answer, Begin, Command, CommandValue, End, Message, RunEnd, State, Writable};
-use gyrator_report::Drawing;
+use gyrator_pictures::graph::Diagram;
+use gyrator_pictures::live::{
+    Answer, Begin, Command, CommandValue, End, Message, RunEnd, State, Writable,
+};
+use gyrator_pictures::report::Drawing;
 use gyrator_system::{Choice, Problem, Scenario, Value};
 use gyrator_worker::Worker;
 use serde_json::json;

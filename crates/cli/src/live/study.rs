@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use gyrator_live::{End, Listener, Message as LiveMessage, Serving, Table};
+use gyrator_pictures::live::{End, Listener, Message as LiveMessage, Serving, Table};
 use gyrator_study::{JournalContents, read_journal};
 
 use super::{LivePage, name};
@@ -34,7 +34,7 @@ impl StudyPage {
         journal: &Path,
         stop: impl Fn() + Send + Sync + 'static,
     ) -> Option<Self> {
-        let page = LivePage::serve(listener, gyrator_live::plain_page(), stop)?;
+        let page = LivePage::serve(listener, gyrator_pictures::live::plain_page(), stop)?;
         let mut rows = Rows {
             journal: journal.to_owned(),
             study: name(study),

@@ -2,9 +2,9 @@
 
 use gyrator::exchange_mode::Exchange;
 use gyrator::{Recorder, Report, RunError};
-use gyrator_graph::Diagram;
+use gyrator_pictures::graph::Diagram;
+use gyrator_pictures::report::Drawing;
 use gyrator_record::DecimatingSink;
-use gyrator_report::Drawing;
 
 use super::{Running, Session};
 use crate::error_bars::Assessed;

@@ -107,7 +107,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         let names = [&options.result, &options.reference].map(|path| path.display().to_string());
         let tables = (&result, &reference);
         let names = (names[0].as_str(), names[1].as_str());
-        let figure = gyrator_plot::comparison(tables, names, &comparison, &tolerance);
+        let figure = gyrator_pictures::plot::comparison(tables, names, &comparison, &tolerance);
         picture::write(path, &figure.to_svg())?;
     }
     Ok(if comparison.holds() {

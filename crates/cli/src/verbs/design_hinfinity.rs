@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_chart::error_chart;
-use gyrator_h_infinity::{Complex, Design, Specification, TransferFunction, hold_error};
+use gyrator::h_infinity::{Complex, Design, Specification, TransferFunction, hold_error};
+use gyrator_pictures::chart::error_chart;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -106,7 +106,10 @@ impl Options {
 
 fn draw(path: &Path, design: &Design) -> Result<(), Failure> {
     let label = format!("H∞, W{}", design.specification.weight_order);
-    let chart = error_chart(&[(label, design)]);
+    let chart = error_chart(
+        hold_error,
+        &[(&label, &|frequency| design.held_error(frequency))],
+    );
     let written = screen::file(path, &chart.to_svg());
     written.map_err(|error| Failure::not_written(path.display(), &error))
 }

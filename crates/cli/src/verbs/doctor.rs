@@ -10,7 +10,7 @@ use clap::Args;
 use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::system::FmuCache;
 use gyrator::{Registries, Run, RunOptions, StartError};
-use gyrator_doctor::{Diagnosis, ExamineError, Finding, Limits, StartRuns, examine};
+use gyrator_assess::doctor::{Diagnosis, ExamineError, Finding, Limits, StartRuns, examine};
 use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
@@ -95,7 +95,7 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
     let interrupt = Interrupt::listen();
     let deadline =
         time_limit(options.time_limit).and_then(|limit| Instant::now().checked_add(limit));
-    let wanted = gyrator_doctor::Options {
+    let wanted = gyrator_assess::doctor::Options {
         wanted: options.error,
         limits: Limits {
             steps: options.probe_steps,

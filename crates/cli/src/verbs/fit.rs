@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use gyrator_fit::{FitError, FitFile, Fitted, Measured, MeasuredError, Round, fit};
 use gyrator_record::{Values, read_columns};
+use gyrator_study::fit::{FitError, FitFile, Fitted, Measured, MeasuredError, Round, fit};
 use gyrator_system::Value;
 use gyrator_system::toml_file::literal;
 use serde::Serialize;

@@ -9,7 +9,6 @@ mod convert;
 mod design_hinfinity;
 mod doctor;
 mod export;
-#[cfg(feature = "fit")]
 mod fit;
 mod groups;
 mod inspect;
@@ -91,7 +90,6 @@ enum Verb {
     /// Run a system with many combinations of values, on all cores
     Study(study::Options),
     /// Fit the parameters of a system to measured results
-    #[cfg(feature = "fit")]
     Fit(fit::Options),
     /// Run FMUs for runs on other machines
     #[cfg(feature = "remote")]
@@ -153,7 +151,6 @@ impl Cli {
             Verb::Report(options) => report::run(&options),
             Verb::Learn(options) => learn::run(options),
             Verb::Study(options) => study::run(&options),
-            #[cfg(feature = "fit")]
             Verb::Fit(options) => fit::run(&options),
             #[cfg(feature = "remote")]
             Verb::Serve(options) => serve::run(&options),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
+use gyrator_pictures::plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
 use gyrator_record::{Column, ColumnType, Decimated, ResultFile};
 use gyrator_system::closest;
 

@@ -9,7 +9,7 @@ use clap::Args;
 use gyrator::unit::{Handle, VariableType};
 use gyrator::{Unit, unit::FmuUnit};
 use gyrator_fmu::{Fmu, ModelDescription, TypeAttributes};
-use gyrator_replay::{
+use gyrator_worker::replay::{
     Agreement, Answer, Call, CallLog, CallRecorder, Comparison, Datum, Difference, Exchange, Head,
     ReadError, Recording, compare, fingerprint, replay,
 };

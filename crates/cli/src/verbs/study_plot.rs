@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gyrator_plot::{StudyPicture, StudyPlotError, StudyRows, StudyView};
+use gyrator_pictures::plot::{StudyPicture, StudyPlotError, StudyRows, StudyView};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};

@@ -8,7 +8,7 @@ fn designs_are_written_for_programs() {
     let outcome = Bench::new().run(arguments);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let facts: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    // Anchor by `reference/hinfinity.py`, after Chen et al. (2021).
+    // Anchor by `crates/benchmark/reference/hinfinity.py`, after Chen et al. (2021).
     let gamma = facts["gamma"].as_f64().unwrap();
     assert!((gamma / 0.016092 - 1.0).abs() < 1e-3, "{gamma}");
     assert_eq!(facts["poles"].as_array().map(Vec::len), Some(4));
@@ -25,7 +25,7 @@ fn the_one_sided_compensator_has_two_states_and_a_picture() {
     assert!(bench.read("error.svg").ends_with("</svg>\n"));
 }
 
-/// γ by `reference/hinfinity.py`, without a smoother.
+/// γ by `crates/benchmark/reference/hinfinity.py`, without a smoother.
 #[test]
 fn the_one_sided_compensator_takes_weights_of_higher_order() {
     for (order, gamma) in [("1", 0.0137755), ("2", 0.00731408), ("3", 0.00753499)] {

@@ -332,7 +332,7 @@ fn a_summary_says_of_which_files_a_run_was_made() {
     let arguments = found["arguments"].as_array().unwrap().iter();
     let arguments: Vec<&str> = arguments.map(|text| text.as_str().unwrap()).collect();
     assert_eq!(arguments.join(" "), options);
-    let hash = |name: &str| gyrator_replay::fingerprint(&bench.path(name)).unwrap();
+    let hash = |name: &str| gyrator_worker::replay::fingerprint(&bench.path(name)).unwrap();
     assert_eq!(found["system"]["file"], "system.toml");
     assert_eq!(
         found["system"]["sha256"].as_str(),

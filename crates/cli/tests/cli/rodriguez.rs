@@ -57,7 +57,7 @@ fn audited(bench: &Bench, number: usize, mu: &str) -> serde_json::Value {
 }
 
 /// The share adapts to the one that is right in hindsight: 0.5 in cases 1 and 7, 0.26 in case 3 and
-/// 0.18 in case 8 (`reference/residual_share.py`), where 0.5 harms or takes far too much.
+/// 0.18 in case 8 (`crates/benchmark/reference/residual_share.py`), where 0.5 harms or takes far too much.
 #[test]
 fn the_audit_finds_the_share() {
     let bench = Bench::new();

@@ -38,9 +38,9 @@ fn tolerance_given(bench: &Bench, command: &str, component: &str) -> Option<f64>
     let outcome = bench.run(command.split(' ').chain(record));
     assert_eq!(outcome.code, Some(0), "{command}: {}", outcome.stderr);
     let path = bench.path(&format!("calls/{component}.calls"));
-    let mut recording = gyrator_replay::Recording::open(&path).unwrap();
+    let mut recording = gyrator_worker::replay::Recording::open(&path).unwrap();
     while let Some((call, _)) = recording.next().unwrap() {
-        if let gyrator_replay::Call::SetupExperiment { tolerance, .. } = call {
+        if let gyrator_worker::replay::Call::SetupExperiment { tolerance, .. } = call {
             return tolerance;
         }
     }

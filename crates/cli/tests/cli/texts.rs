@@ -23,10 +23,7 @@ fn the_version_is_one_line_or_names_commit_and_features() {
     let lines: Vec<&str> = long.lines().collect();
     assert_eq!(lines[0], format!("gyrator {version}"));
     assert!(lines[1].starts_with("commit: "), "{long}");
-    assert_eq!(
-        lines[2],
-        "features: benchmark, fit, packed-fmu, parquet, remote"
-    );
+    assert_eq!(lines[2], "features: benchmark, packed-fmu, parquet, remote");
 }
 
 #[test]

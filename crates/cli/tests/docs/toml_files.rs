@@ -39,7 +39,7 @@ fn read(block: &Block) -> Result<(), String> {
     } else if has("[[checks]]") {
         gyrator_assess::checks::parse(text, name).err()
     } else if has("measured =") {
-        gyrator_fit::FitFile::parse(text, name).err()
+        gyrator_study::fit::FitFile::parse(text, name).err()
     } else if has("system =") || has("[[vary]]") || has("[variants]") {
         gyrator_study::parse(text, name).err()
     } else {

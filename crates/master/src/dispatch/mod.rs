@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gyrator_thread_team::ThreadTeam;
+use gyrator_fmu::thread_team::ThreadTeam;
 
 use choice::Choice;
 pub(crate) use choice::Way;

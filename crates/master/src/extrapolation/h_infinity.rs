@@ -10,7 +10,7 @@
 
 mod weight_order;
 
-use gyrator_h_infinity::{Design, Smoother, Specification};
+use crate::h_infinity::{Design, Smoother, Specification};
 
 use self::weight_order::WeightOrders;
 use super::{Extrapolation, ExtrapolationFacts, OrderChange, Sample, SignalSteps};
@@ -419,7 +419,7 @@ mod tests {
         let mut ahead = made("one-sided", STEPS).unwrap();
         (0..=200).for_each(|part| ahead.observe(sample(part, f64::from(part))));
         // Five samples, half a macro-step, would make up for the hold; a weight of first order
-        // leaves 0.42 of its error (`reference/hinfinity.py`, after Chen et al. 2021).
+        // leaves 0.42 of its error (`crates/benchmark/reference/hinfinity.py`, after Chen et al. 2021).
         let sent = ahead.curve(1.0, 0.05).at(0.0);
         assert!((sent - 202.9).abs() < 0.1, "{sent}");
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub(super) use gyrator_thread_team::WaitPolicy;
+pub(super) use gyrator_fmu::thread_team::WaitPolicy;
 
 /// Longest spinning times of the run and its workers, given the cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The halves of the quarter car, alone and coupled, in process.
 //!
-//! The numbers of coupled runs are those of `reference/quarter_car.py`, after Sadjina & Pedersen
+//! The numbers of coupled runs are those of `crates/benchmark/reference/quarter_car.py`, after Sadjina & Pedersen
 //! (2019), printed to nine digits.
 
 use fmu_kit::{InProcess, Model, ValueReference};

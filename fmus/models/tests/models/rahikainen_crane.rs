@@ -1,7 +1,7 @@
 //! The models of the hydraulic cranes of Rahikainen et al. (2020).
 //!
-//! Numbers without another source are those of `reference/crane_mechanics.py`, and of the circuits of
-//! `reference/hydraulics.py` by Runge-Kutta 4 in steps of 20 µs.
+//! Numbers without another source are those of `crates/benchmark/reference/crane_mechanics.py`, and of the circuits of
+//! `crates/benchmark/reference/hydraulics.py` by Runge-Kutta 4 in steps of 20 µs.
 
 use fmu_models::{CraneMechanics, HydraulicCircuit, Throttle};
 

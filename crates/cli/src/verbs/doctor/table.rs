@@ -1,6 +1,6 @@
 //! The findings of an examination, for people.
 
-use gyrator_doctor::{Candidate, Diagnosis, Finding, HostTime, Level, LoopGain, Stability};
+use gyrator_assess::doctor::{Candidate, Diagnosis, Finding, HostTime, Level, LoopGain, Stability};
 
 use crate::aligned::{Align, Aligned};
 use crate::numbers::short;

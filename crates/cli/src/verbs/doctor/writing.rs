@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gyrator_assess::at_other_step;
-use gyrator_doctor::{Diagnosis, rewrite};
+use gyrator_assess::doctor::{Diagnosis, rewrite};
 use gyrator_system::{Source, SystemFile, toml_file};
 
 use super::Options;

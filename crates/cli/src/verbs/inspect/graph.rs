@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gyrator_graph::Diagram;
+use gyrator_pictures::graph::Diagram;
 use gyrator_system::SystemFile;
 
 use crate::failure::Failure;
@@ -14,10 +14,10 @@ type Draw = fn(&Diagram) -> String;
 
 /// Forms of pictures, by the endings of their files' names.
 const FORMS: [(&str, Draw); 4] = [
-    ("svg", gyrator_graph::svg),
-    ("html", gyrator_graph::html),
-    ("dot", gyrator_graph::dot),
-    ("gv", gyrator_graph::dot),
+    ("svg", gyrator_pictures::graph::svg),
+    ("html", gyrator_pictures::graph::html),
+    ("dot", gyrator_pictures::graph::dot),
+    ("gv", gyrator_pictures::graph::dot),
 ];
 
 /// A picture to be written.

@@ -6,7 +6,7 @@
 //!
 //! Source: own. A weight of first order is right for wide-band signals, of second or third order for smooth ones.
 
-use gyrator_h_infinity::{Compensator, Smoother};
+use crate::h_infinity::{Compensator, Smoother};
 
 use super::super::{OrderChange, Sample};
 use crate::state_stream::{StateStream, Stored};
@@ -228,7 +228,7 @@ impl Stored for WeightOrders {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gyrator_h_infinity::Specification;
+    use crate::h_infinity::Specification;
 
     /// Length of an exchange, s, and the parts that it has at the source and at the receiver.
     const EXCHANGE: f64 = 0.05;
