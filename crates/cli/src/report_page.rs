@@ -7,7 +7,7 @@ use std::path::Path;
 use gyrator_pictures::graph::Diagram;
 use gyrator_pictures::plot::{Choice, UnknownName, choose};
 use gyrator_pictures::report::{Drawing, Page};
-use gyrator_record::{Column, Decimated, ReadTableError, ResultFile};
+use gyrator_record::{ALL_TIMES, Column, Decimated, ReadTableError, ResultFile};
 use gyrator_worker::surroundings;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
@@ -84,7 +84,7 @@ impl Shown {
 /// A file that cannot be read.
 pub(crate) fn drawing(file: &ResultFile, shown: &Shown) -> Result<Drawing, ReadTableError> {
     let stretches = Drawing::stretches(shown.columns.len());
-    let decimated = Decimated::read(file, &shown.columns, stretches)?;
+    let decimated = Decimated::read(file, &shown.columns, stretches, ALL_TIMES)?;
     Ok(Drawing::from(&decimated))
 }
 

@@ -271,8 +271,12 @@ impl Bucket {
     }
 }
 
+/// All times, for [`Decimated::read`].
+pub const ALL_TIMES: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 impl Decimated {
-    /// Reads columns, places in [`ResultFile::columns`], in one pass; see [`Decimator::new`] for `buckets`. A column of texts has gaps only.
+    /// Reads columns, places in [`ResultFile::columns`], in one pass, from one time until another, s, both included; see [`Decimator::new`]
+    /// for `buckets`. A column of texts has gaps only.
     ///
     /// # Errors
     ///
@@ -285,18 +289,21 @@ impl Decimated {
         file: &ResultFile,
         columns: &[usize],
         buckets: usize,
+        (from, until): (f64, f64),
     ) -> Result<Self, ReadTableError> {
         let mut decimator = Decimator::new(columns.len(), buckets);
         let mut blocks = file.blocks(columns)?;
         let mut gaps = Vec::new();
         while let Some(block) = blocks.next_block()? {
             gaps.resize(block.time.len(), f64::NAN);
+            let first = block.time.partition_point(|time| *time < from);
+            let rows = first..block.time.partition_point(|time| *time <= until).max(first);
             let numbers = block.columns.iter().map(|values| match values {
-                Values::Numbers(numbers) => numbers.as_slice(),
-                Values::Text(_) => &gaps,
+                Values::Numbers(numbers) => &numbers[rows.clone()],
+                Values::Text(_) => &gaps[rows.clone()],
             });
             let numbers: Vec<&[f64]> = numbers.collect();
-            decimator.push(&block.time, &numbers);
+            decimator.push(&block.time[rows.clone()], &numbers);
         }
         let described = columns.iter().map(|place| file.columns()[*place].clone());
         Ok(decimator.decimated(&described.collect::<Vec<_>>()))

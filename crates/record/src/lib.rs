@@ -67,7 +67,7 @@ pub use conversion::{ConversionError, convert};
 pub use csv_reader::{parse_csv, place_of_cell, read_csv};
 pub use csv_rows::number_of_cell;
 pub use csv_sink::{CsvSink, Output};
-pub use decimated::{Decimated, DecimatedColumn, Decimator, Extreme};
+pub use decimated::{ALL_TIMES, Decimated, DecimatedColumn, Decimator, Extreme};
 pub use decimating_sink::DecimatingSink;
 pub use heading::is_heading;
 pub use lookup::{Interpolation, is_same_time, row_at};

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator_pictures::plot::{BUCKETS, Choice, Drawn, Facts, UnknownName, choose, figure};
-use gyrator_record::{Column, ColumnType, Decimated, ResultFile};
+use gyrator_record::{ALL_TIMES, Column, ColumnType, Decimated, ResultFile};
 use gyrator_system::closest;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 use crate::input_kind::{self, Wanted};
+use crate::numbers::count;
 use crate::overwriting::{self, Named};
 use crate::picture::PictureOptions;
 use crate::table_options::{TimeOptions, not_read};
@@ -32,12 +33,47 @@ pub(super) struct Options {
     /// The summary of the run: verdict, units and error bars, which a CSV result does not contain
     #[arg(long, value_name = "FILE.json")]
     summary: Option<PathBuf>,
+    /// Write this above the picture [default: the files and the verdict]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Call a result so in the picture: the first one, then each of --with [repeatable]
+    #[arg(long, value_name = "TEXT")]
+    label: Vec<String>,
+    /// Draw from this time on, s
+    #[arg(long, value_name = "SECONDS", default_value_t = f64::NEG_INFINITY, hide_default_value = true, allow_negative_numbers = true)]
+    from: f64,
+    /// Draw until this time, s
+    #[arg(long, value_name = "SECONDS", default_value_t = f64::INFINITY, hide_default_value = true, allow_negative_numbers = true)]
+    until: f64,
     #[command(flatten)]
     time: TimeOptions,
 }
 
+impl Options {
+    /// Refuses more labels than results, and times in the wrong order.
+    fn check(&self) -> Result<(), Failure> {
+        let results = 1 + self.with.len();
+        if self.label.len() > results {
+            let text = format!(
+                "{} labels for {}",
+                self.label.len(),
+                count(results as u64, "result")
+            );
+            return Err(
+                Failure::usage(text).help("give one --label for RESULT, and one for each --with")
+            );
+        }
+        if self.from < self.until {
+            return Ok(());
+        }
+        let text = format!("--from {} is not before --until {}", self.from, self.until);
+        Err(Failure::usage(text).help("give both in seconds, the earlier one with --from"))
+    }
+}
+
 /// Draws the results.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
+    options.check()?;
     let mut inputs: Vec<Named<'_>> = vec![("the result", &options.result)];
     inputs.extend(options.with.iter().map(|path| ("a result", path.as_path())));
     inputs.extend(
@@ -62,7 +98,8 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             false => failure,
         }
     })?;
-    let mut runs = vec![drawn(&first, &choice)?];
+    let times = (options.from, options.until);
+    let mut runs = vec![drawn(&first, &choice, times)?];
     if let Some(path) = &options.summary {
         runs[0].facts = facts(path)?;
     }
@@ -77,13 +114,20 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
             columns,
             is_named: true,
         };
-        runs.push(drawn(&other, &choice)?);
+        runs.push(drawn(&other, &choice, times)?);
     }
     name_apart(
         &mut runs,
         std::iter::once(&options.result).chain(&options.with),
     );
-    options.picture.show(&figure(&runs, choice.is_named))
+    for (run, label) in runs.iter_mut().zip(&options.label) {
+        run.name.clone_from(label);
+    }
+    let mut figure = figure(&runs, choice.is_named);
+    if let Some(title) = &options.title {
+        figure.title.clone_from(title);
+    }
+    options.picture.show(&figure)
 }
 
 pub(super) fn open(paths: &[&Path], time: &TimeOptions) -> Result<Vec<ResultFile>, Failure> {
@@ -140,7 +184,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Reads the columns that were chosen; without names, those of which it is known that they do not move are left out.
-fn drawn(file: &ResultFile, choice: &Choice) -> Result<Drawn, Failure> {
+fn drawn(file: &ResultFile, choice: &Choice, times: (f64, f64)) -> Result<Drawn, Failure> {
     let moves = |place: &usize| {
         file.range(*place)
             .is_none_or(|(least, greatest)| least < greatest)
@@ -149,8 +193,12 @@ fn drawn(file: &ResultFile, choice: &Choice) -> Result<Drawn, Failure> {
     if !choice.is_named && columns.iter().any(&moves) {
         columns.retain(moves);
     }
-    let rows =
-        Decimated::read(file, &columns, BUCKETS).map_err(|error| not_read(&error, file.path()))?;
+    let rows = Decimated::read(file, &columns, BUCKETS, times);
+    let rows = rows.map_err(|error| not_read(&error, file.path()))?;
+    if rows.rows == 0 && times != ALL_TIMES {
+        let text = format!("{} has no row in these times", file.path().display());
+        return Err(Failure::usage(text).help("change --from or --until"));
+    }
     refuse_empty(file, rows.rows)?;
     Ok(Drawn {
         name: String::new(),

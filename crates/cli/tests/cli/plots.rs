@@ -335,3 +335,42 @@ fn the_table_of_a_study_is_drawn_over_one_parameter_or_two() {
     }
     insta::assert_snapshot!(shown);
 }
+
+#[test]
+fn a_title_labels_and_times_are_those_that_are_given() {
+    let bench = bench();
+    bench.write("other.csv", "time,a.x\n0,1\n2,1\n");
+    let options = "plot out.csv a.x --with other.csv --title Lift --label new --label old --from 1 --until 1 -o a.svg";
+    let refused = bench.run(options.split(' '));
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("--from 1 is not before --until 1"),
+        "{}",
+        refused.stderr
+    );
+    let drawn = bench.run(
+        options
+            .replace("--from 1", "--from 0.5")
+            .replace("until 1", "until 2")
+            .split(' '),
+    );
+    assert_eq!(drawn.code, Some(0), "{}", drawn.stderr);
+    let svg = bench.read("a.svg");
+    for shown in [">Lift<", "a.x · new", "a.x · old"] {
+        assert!(svg.contains(shown), "{shown}");
+    }
+    let none = bench.run(["plot", "out.csv", "--from", "3"]);
+    assert_eq!(none.code, Some(2), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("out.csv has no row in these times"),
+        "{}",
+        none.stderr
+    );
+    let many = bench.run(["plot", "out.csv", "--label", "a", "--label", "b"]);
+    assert_eq!(many.code, Some(2), "{}", many.stderr);
+    assert!(
+        many.stderr.contains("2 labels for 1 result"),
+        "{}",
+        many.stderr
+    );
+}
