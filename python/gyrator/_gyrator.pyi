@@ -374,7 +374,7 @@ class Table:
         """The memory of a column of numbers or booleans, or the list of its texts."""
 
     def write(self, path: str | PathLike[str]) -> None:
-        """Writes a file of doubles (docs/results.md), of text where there are columns of texts."""
+        """Writes a file of doubles (docs/result-files.md), of text where there are columns of texts."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as a stream of Arrow."""

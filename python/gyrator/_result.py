@@ -25,7 +25,7 @@ class Columns(Mapping[str, "np.ndarray[Any, Any]"]):
     def __init__(self, table: Table | None, summary: dict[str, Any], report: str, messages: str):
         self._table = table
         self._columns: dict[str, np.ndarray[Any, Any]] = {}
-        #: The summary (docs/results.md), as the option ``--summary`` writes it.
+        #: The summary (docs/summary.md), as the option ``--summary`` writes it.
         self.summary = summary
         #: The report for people.
         self.report = report

@@ -25,7 +25,7 @@ _WITH_ROWS = {0, 1, 5, 6, 130}
 
 
 class Study(Columns):
-    """The rows of a study by column (docs/studies.md), and its summary.
+    """The rows of a study by column (docs/study-file.md), and its summary.
 
     ``study["final.left.x"]`` is a numpy array: ``float64`` for numbers, with NaN where there was nothing to measure, ``int32`` for whole ones,
     ``object`` for texts. ``pandas.DataFrame``, ``pyarrow.table`` and ``polars.DataFrame`` accept it.
