@@ -20,8 +20,8 @@ const MOST_ROWS: usize = 1 << 12;
 const FEWEST_ROWS: usize = 1 << 9;
 /// The second run is looked at so many times on its way.
 const LOOKS: usize = 32;
-/// It ends early if it has shown, in so many looks in a row, an error of so many ranges. Choices: far above the least that
-/// [`decide`] asks for, as an event that comes later in one of the runs makes a difference for a while.
+/// It ends early if it has shown, in so many looks in a row, an error of so many ranges, and [`decide`] would say so. Choices: far above
+/// the least that it asks for, as an event that comes later in one of the runs makes a difference for a while.
 const CLEAR_LOOKS: usize = 4;
 const CLEAR_ERROR: f64 = 100.0;
 
@@ -285,6 +285,8 @@ struct Comparison {
     /// Looks in a row that have shown a clear error, and rows before the next look.
     clear_looks: usize,
     next_look: usize,
+    /// The looks have ended the second run.
+    has_ended: bool,
 }
 
 impl Comparing {
@@ -303,6 +305,7 @@ impl Comparing {
             reals: Vec::new(),
             steps: 0,
             clear_looks: 0,
+            has_ended: false,
             next_look: first.times.len().div_ceil(LOOKS),
             first,
         };
@@ -382,7 +385,33 @@ impl Comparison {
             true => self.clear_looks + 1,
             false => 0,
         };
-        self.clear_looks >= CLEAR_LOOKS
+        self.has_ended = self.clear_looks >= CLEAR_LOOKS
+            && self.decision(&self.columns(rows)) == Decision::Diverging;
+        self.has_ended
+    }
+
+    /// The first run, signal by signal, over so many rows.
+    fn columns(&self, rows: usize) -> Vec<Vec<f64>> {
+        let signals = 0..self.values.len();
+        signals
+            .map(|signal| self.first.column(signal, rows))
+            .collect()
+    }
+
+    /// Of the first run over the rows of these columns of it.
+    fn decision(&self, columns: &[Vec<f64>]) -> Decision {
+        let pairs = columns.iter().zip(&self.values);
+        if self.factor <= 1.0 {
+            let pairs = pairs.map(|(first, second)| [&first[..], &second[..]]);
+            return decide(&pairs.collect::<Vec<_>>());
+        }
+        // That the coarser run diverges says nothing of this one; that both agree does.
+        let is_whole = columns.iter().all(|column| column.len() <= self.rows());
+        let pairs = pairs.map(|(first, second)| [&second[..], &first[..]]);
+        match is_whole && decide(&pairs.collect::<Vec<_>>()) == Decision::Ordinary {
+            true => Decision::Ordinary,
+            false => Decision::CannotTell,
+        }
     }
 
     /// As [`Verification::error`].
@@ -405,36 +434,17 @@ impl Comparison {
     }
 
     fn verification(&self) -> Verification {
-        let was_ended = self.clear_looks >= CLEAR_LOOKS;
-        let rows = match was_ended {
+        let rows = match self.has_ended {
             true => self.rows(),
             false => self.first.times.len(),
         };
-        let columns = (0..self.values.len()).map(|signal| self.first.column(signal, rows));
-        let columns: Vec<Vec<f64>> = columns.collect();
-        let pairs = columns.iter().zip(&self.values);
-        let decision = match self.factor > 1.0 {
-            false => decide(
-                &pairs
-                    .map(|(first, second)| [&first[..], &second[..]])
-                    .collect::<Vec<_>>(),
-            ),
-            // That the coarser run diverges says nothing of this one; that both agree does.
-            true if self.rows() < rows => Decision::CannotTell,
-            true => {
-                let pairs = pairs.map(|(first, second)| [&second[..], &first[..]]);
-                match decide(&pairs.collect::<Vec<_>>()) {
-                    Decision::Ordinary => Decision::Ordinary,
-                    _ => Decision::CannotTell,
-                }
-            }
-        };
+        let columns = self.columns(rows);
         let is_whole = self.rows() == self.first.times.len();
         let is_calm = |values: &Vec<f64>| {
             values.iter().all(|value| value.is_finite()) && !grows_after_a_third(values)
         };
         Verification {
-            decision,
+            decision: self.decision(&columns),
             // Of fewer points two runs may agree by chance.
             error: (is_whole && rows > SHORT).then(|| self.error(&columns)),
             is_calm: is_whole && self.values.iter().all(is_calm),
@@ -581,6 +591,29 @@ mod tests {
         assert_eq!(found.decision, Decision::Diverging);
         assert!(found.steps < 2000 / 4, "{found:?}");
         assert!(!found.is_calm && found.error.is_none());
+    }
+
+    /// Fewer points than the rule for long runs needs: `(-1.7)ⁿ` and, at half the step, `(-1.2)ⁿ`.
+    #[test]
+    fn an_early_end_does_not_hide_a_clear_answer() {
+        let mut first = Course {
+            outputs: vec![0],
+            stride: 1,
+            ..Course::default()
+        };
+        let grows = |factor: f64, step: u64| factor.powi(step as i32) - 1.0;
+        (0..=50).for_each(|step| first.push(step as f64, step, &[grows(-1.7, step)]));
+        let comparing = Comparing::with(first, 0.5);
+        let mut comparison = comparing.comparison();
+        for step in 0..=100 {
+            comparison.take(0.5 * step as f64, step, &[grows(-1.2, step)]);
+            if comparison.is_clear() {
+                break;
+            }
+        }
+        drop(comparison);
+        let found = comparing.verification();
+        assert_eq!(found.decision, Decision::Diverging, "{found:?}");
     }
 
     #[test]

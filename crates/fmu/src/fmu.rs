@@ -437,9 +437,11 @@ fn needed_tool(description: &ModelDescription) -> Option<Warning> {
     let claims = description.co_simulation.as_ref()?;
     let tool = description.generation_tool.as_deref();
     let tool = tool.unwrap_or("the tool that made it");
-    claims
-        .needs_execution_tool
-        .then(|| Warning::new(format!("the FMU needs {tool} to be installed")))
+    claims.needs_execution_tool.then(|| {
+        Warning::new(format!(
+            "its description says that it needs {tool} on this machine"
+        ))
+    })
 }
 
 /// The path as it will be understood if an FMU changes the working directory meanwhile.

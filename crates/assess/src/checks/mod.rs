@@ -64,6 +64,7 @@ use toml::de::DeValue;
 pub use ending::{BondEnd, RunEnd};
 pub use energy_limit::EnergyLimit;
 pub use finding::{Finding, Outcome};
+pub use gyrator::short;
 pub use judging::Judging;
 pub use reading::{parse, read};
 pub use recording::Recording;
@@ -303,17 +304,5 @@ impl Checks {
             Finding::not_judged(check, &subject, why.to_owned())
         });
         finding::with_unlike_names(findings.collect())
-    }
-}
-
-/// A number with at most six significant digits, for people.
-#[must_use]
-pub fn short(value: f64) -> String {
-    let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
-    let is_plain = rounded == 0.0 || (1e-4..1e6).contains(&rounded.abs());
-    match is_plain {
-        // A zero has no sign.
-        true => (rounded + 0.0).to_string(),
-        false => format!("{rounded:e}"),
     }
 }

@@ -4,10 +4,14 @@
 //! A block that is not run says why in its info string: ```` ```sh no-run="it takes an hour" ````. A line that ends with another
 //! code than 0 says so in its comment: `# exit code 6: …`. Commands that a page needs and does not show stand in
 //! comments `<!-- setup: … -->`.
+//!
+//! A block `text` shows lines that commands of its page print, besides those of time. One that does not says why:
+//! ```` ```text not-held="…" ````.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::page::{Block, Page, pages, root};
 
@@ -130,7 +134,7 @@ fn run(page: &Page) -> Option<String> {
         .output()
         .unwrap();
     if output.status.success() {
-        return check_pictures(page, folder.path());
+        return check_pictures(page, folder.path()).or_else(|| check_outputs(page, &output));
     }
     let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| tail(&bytes));
     Some(format!(
@@ -162,6 +166,35 @@ fn check_pictures(page: &Page, folder: &Path) -> Option<String> {
              GYRATOR_WRITE_DOCS=1 cargo test --package gyrator-cli --test docs commands_run"
         )
     })
+}
+
+/// What a page shows and its commands do not print, line by line, whatever the spaces between words. A line that ends with
+/// `…` is the beginning of one.
+fn check_outputs(page: &Page, output: &Output) -> Option<String> {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let texts =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let printed: BTreeSet<String> = lines.map(words).collect();
+    let is_printed = |line: &str| match line.strip_suffix('…') {
+        Some(start) => printed
+            .iter()
+            .any(|line| line.starts_with(start.trim_end())),
+        None => printed.contains(line),
+    };
+    let is_shown =
+        |block: &&Block| block.language == "text" && block.attribute("not-held").is_none();
+    let shown = page.blocks.iter().filter(is_shown).flat_map(|block| {
+        let lines = block.text.lines();
+        lines.map(move |line| (block.line, words(line)))
+    });
+    // How long a run took is another number every time.
+    let wrong = shown
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with("time: ") && !is_printed(line));
+    let wrong: Vec<String> = wrong
+        .map(|(start, line)| format!("{}:{start}: no command prints: {line}", page.path))
+        .collect();
+    (!wrong.is_empty()).then(|| wrong.join("\n"))
 }
 
 /// Whether stale pages and pictures are written again.

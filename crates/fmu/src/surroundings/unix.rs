@@ -69,7 +69,10 @@ impl Surroundings {
         let mut changes = Vec::new();
         if self.locale != after.locale {
             let [from, to] = [self, after].map(|one| one.locale.to_string_lossy());
-            changes.push(format!("the locale ({from} → {to})"));
+            changes.push(format!(
+                "the locale ({from} → {})",
+                other_categories(&from, &to)
+            ));
         }
         if self.environment != after.environment {
             changes.push(format!(
@@ -188,4 +191,14 @@ fn handler(signal: c_int) -> libc::sigaction {
     unsafe { libc::sigaction(signal, ptr::null(), handler.as_mut_ptr()) };
     // SAFETY: zeros are a handler, and so is what the system has written.
     unsafe { handler.assume_init() }
+}
+/// A locale by name, or its categories (`LC_CTYPE=C.UTF-8;LC_NUMERIC=C;…`) that are not those of a locale by name.
+fn other_categories(from: &str, to: &str) -> String {
+    let is_other = |category: &&str| {
+        category
+            .split_once('=')
+            .is_none_or(|(_, name)| name != from)
+    };
+    let other: Vec<&str> = to.split(';').filter(is_other).collect();
+    other.join(", ")
 }

@@ -7,6 +7,7 @@ use super::probe::{Gains, contradiction, probe, read_derivatives};
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, RunError};
 use crate::graph::Component;
+use crate::short;
 use crate::state::{SystemState, call};
 use crate::step::Step;
 use crate::unit::Value;
@@ -159,13 +160,12 @@ fn probe_component(
             if let Some(pair) = contradiction(&gains, &given) {
                 let place = pair.0 * gains.inputs.len() + pair.1;
                 notes.push(format!(
-                    "{}: the FMU gives the directional derivative {:.4e} of {}, and a change of the input shows {:.4e} at the \
+                    "{}: the FMU gives the directional derivative {} of {}, and a change of the input shows {} at the \
                      start; gyrator takes what the FMU gives. If it is wrong, set `exchange = \"stale\"` for this component",
                     state.graph.components[component].name,
-                    // Without the sign of −0.
-                    given.values[place] + 0.0,
+                    short(given.values[place]),
                     pair_name(state, component, outputs, pair),
-                    gains.values[place]
+                    short(gains.values[place])
                 ));
             }
             Ok(given)

@@ -4,6 +4,7 @@ use super::algebraic_loop::names;
 use super::refresh::UnsolvedLoop;
 use crate::graph::Graph;
 use crate::report::{AlgebraicLoopReport, LoopMember};
+use crate::short;
 use crate::state::{AlgebraicLoop, LoopWay, SystemState};
 
 /// The loops of a run with their solutions so far.
@@ -44,9 +45,10 @@ pub(crate) fn loop_warnings(state: &SystemState) -> Vec<String> {
         } = report;
         format!(
             "the algebraic loop {} is not solved at {unsolved} of {points} communication points: {residual_output} is off by \
-             {residual:.1e} of its value at t = {residual_time:.6} s; make the macro-step smaller, give start values nearer to \
+             {residual:.1e} of its value at t = {} s; make the macro-step smaller, give start values nearer to \
              a solution, or `exchange = \"stale\"` to one of its components",
-            outputs.join(", ")
+            outputs.join(", "),
+            short(residual_time)
         )
     };
     unsolved.map(warning).collect()

@@ -11,6 +11,7 @@ use super::derivative::by_unit;
 use super::step_response::{Response, step_response};
 use super::two_steps::Before;
 use crate::graph::{Axis, Bond, Graph};
+use crate::short;
 use crate::state::SystemState;
 use crate::step::Step;
 
@@ -309,9 +310,11 @@ fn note(graph: &Graph, bond: &Bond, answer: &Answer, derivative: f64, words: &st
     let component = graph.outputs[answer.output].component;
     let input = graph.variable_name(component, graph.inputs[answer.input].variable);
     format!(
-        "bond {}: its sense is likely the wrong sign: ∂{output}/∂{input} = {derivative:.4e} {words} {}; \
+        "bond {}: its sense is likely the wrong sign: ∂{output}/∂{input} = {} {words} {}; \
          change the sign of `sense`, unless the component is active",
-        bond.name, graph.components[component].name
+        bond.name,
+        short(derivative),
+        graph.components[component].name
     )
 }
 
@@ -515,7 +518,7 @@ mod tests {
             let spring = LinearUnit::new(&[0.0], &["v"], &["f"], [&[0.0], &[1.0], &[-3.0], &[0.0]]);
             let warnings = warnings_of_a_mass_with(spring, stop);
             assert_eq!(warnings.len(), doubts, "{warnings:?}");
-            let tells = |text: &String| text.contains("∂a.f/∂a.v = -3.0000e-2");
+            let tells = |text: &String| text.contains("∂a.f/∂a.v = -0.03");
             assert!(warnings.iter().all(tells), "{warnings:?}");
         }
     }

@@ -15,6 +15,7 @@ use crate::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
     InterfaceModelReport, Report, StopReason,
 };
+use crate::short;
 use crate::state::{DoneAction, Member, Phase, StepResponse};
 use crate::unit::{ProcessChange, StepOutcome};
 
@@ -131,15 +132,20 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
             let net = bond.net_energy_error.unwrap_or(f64::NAN);
             let stale = bond.stale_energy.unwrap_or(f64::NAN);
             notes.push(format!(
-                "bond {}: the correction harms: the coupling's energy error is {net:.4e} J with it and would \
-                 have been {stale:.4e} J without; use another exchange mode, or another mu",
-                bond.name
+                "bond {}: the correction harms: the coupling's energy error is {} J with it and would have been {} J without; use another exchange mode, or another mu",
+                bond.name,
+                short(net),
+                short(stale)
             ));
         }
         for alarm in &bond.alarms {
             notes.push(format!(
-                "bond {}: residual power above its running level from t = {:.6} s to {:.6} s, at most {:.4e} W at t = {:.6} s",
-                bond.name, alarm.start, alarm.end, alarm.max_residual_power, alarm.max_time
+                "bond {}: residual power above its running level from t = {} s to {} s, at most {} W at t = {} s",
+                bond.name,
+                short(alarm.start),
+                short(alarm.end),
+                short(alarm.max_residual_power),
+                short(alarm.max_time)
             ));
         }
     }

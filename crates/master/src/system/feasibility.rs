@@ -47,7 +47,12 @@ pub(super) fn check_period(file: &SystemFile, graph: &Graph, problems: &mut Vec<
             continue;
         }
         let start = graph.clock.start();
-        let (before, after) = (start + steps.floor() * step, start + steps.ceil() * step);
+        // To be copied: what is beyond twelve digits is rounding.
+        let time = |steps: f64| {
+            let time = start + steps * step;
+            format!("{time:.11e}").parse().unwrap_or(time)
+        };
+        let (before, after) = (time(steps.floor()), time(steps.ceil()));
         problems.push(
             Problem::error(
                 "stop-time-between-steps",
