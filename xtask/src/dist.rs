@@ -233,7 +233,7 @@ mod tests {
             .output();
         let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
         let ours = |path: &&str| {
-            ["crates/", "fmus/", "python/", "tests/", "xtask/"]
+            ["crates/", "fmus/", "python/", "tests/Cargo.toml", "xtask/"]
                 .iter()
                 .any(|folder| path.starts_with(folder))
         };
@@ -248,7 +248,7 @@ mod tests {
             );
             seen += 1;
         }
-        assert!(seen > 30, "{seen} packages");
+        assert!(seen > 20, "{seen} packages");
         let notes = read(&root.join("CHANGELOG.md")).unwrap();
         assert!(
             notes.contains(&format!("\n## {version}\n")),
