@@ -176,7 +176,7 @@ fn beside_gyrator(
     let fmus = oscillators::files(&folder);
     println!("\n| units | system | words | master | gyrator, ns | master, ns | ratio |");
     println!("|--:|---|---|---|--:|--:|--:|");
-    let mut remarks = Vec::new();
+    let (mut remarks, repetitions) = (Vec::new(), options.repetitions.get());
     let lines = Line::all().into_iter().filter(|line| line.is_default());
     for line in lines.filter(|line| mixes::is_chosen(&line.words(), patterns)) {
         let coupled = Coupled {
@@ -188,8 +188,7 @@ fn beside_gyrator(
         for peer in &peers.installed {
             let oscillating = Oscillating { peer, fmus: &fmus };
             let words = line.words().join(" | ");
-            let both = (&coupled, &oscillating);
-            match Pairs::measure(both, meter, line.row(), options.repetitions.get()) {
+            match Pairs::measure((&coupled, &oscillating), meter, line.row(), repetitions) {
                 Ok(pairs) => {
                     println!("| {words} | {} |{}", peer.name, figures(&pairs));
                     remarks.extend(remark(&format!("{words} {}", peer.name), &pairs));
