@@ -45,7 +45,7 @@ pub struct Options {
     #[arg(long, default_value = "5")]
     repetitions: NonZeroUsize,
     /// Measure this program, another build of gyrator, and build none
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["peers", "write"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "write")]
     program: Option<PathBuf>,
     /// Put the rows into the tables of docs/speed.md; with --instructions, keep the counts
     #[arg(long, conflicts_with = "peers")]
@@ -63,7 +63,8 @@ pub struct Options {
     /// oscillators of the examples; '--only' takes words of its lines, as '100 bonds hold block' or '2 oscillators'
     #[arg(long, conflicts_with_all = ["write", "instructions", "peers", "start", "threads"])]
     mixes: bool,
-    /// Measure other masters in place of gyrator, those that are installed for Python
+    /// Measure other masters that are installed for Python: Tiny in place of gyrator, and the oscillators of the examples in turn with
+    /// gyrator
     #[arg(long)]
     peers: bool,
 }
@@ -79,7 +80,7 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     if options.instructions {
         return instructions::run(root, target, &work, options);
     }
-    let patterns = if options.mixes {
+    let patterns = if options.mixes || options.peers {
         &[][..]
     } else {
         &options.only
@@ -88,11 +89,11 @@ pub fn run(root: &Path, target: &Path, options: &Options) -> Result<(), String> 
     let fmus = Fmus::build(root, &work)?;
     let floor = Floor::build(root, &work, &fmus)?;
     let meter = Meter::cpu_time(root, &work)?;
+    let gyrator = Gyrator::new(root, target, &work, &fmus, options.program.as_deref())?;
     if options.peers {
         let peers = Peers::find(root, target, &work, &fmus)?;
-        return peers::table(&peers, &floor, &meter, options);
+        return peers::run(&peers, (&floor, &gyrator), &work, &meter, options);
     }
-    let gyrator = Gyrator::new(root, target, &work, &fmus, options.program.as_deref())?;
     if options.start {
         return start::run(root, &work, &fmus, &gyrator, options.repetitions.get());
     }

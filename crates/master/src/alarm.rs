@@ -4,6 +4,7 @@
 use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};
 use crate::state_stream::{StateStream, Stored, stored};
+use crate::step_row::StepRow;
 
 // The constants of the detector are choices; the tests below hold their purpose: a burst is one
 // interval, fast growth over many points is found, steady and slowly growing oscillations are not.
@@ -76,16 +77,16 @@ impl Alarms {
         }
     }
 
-    /// Looks at the residual powers at `time`, s.
+    /// Looks at the residual powers after a step, which the ledger has added.
     #[inline]
-    pub(crate) fn observe(&mut self, ledger: &Ledger, time: f64) {
+    pub(crate) fn add(&mut self, row: &StepRow<'_>, ledger: &Ledger) {
         let powers = |energy: &BondEnergy| (energy.residual_power, energy.given_power);
-        self.observe_powers(ledger.bonds().map(powers), time);
+        self.add_powers(ledger.bonds().map(powers), row.step.time + row.step.size);
     }
 
     /// Looks at the residual and the transferred power of each bond, W.
     #[inline]
-    fn observe_powers(&mut self, powers: impl Iterator<Item = (f64, f64)>, time: f64) {
+    fn add_powers(&mut self, powers: impl Iterator<Item = (f64, f64)>, time: f64) {
         self.points += 1;
         let fades = self.points.is_multiple_of(FADE_EVERY);
         for (detector, (residual, transferred)) in self.bonds.iter_mut().zip(powers) {
@@ -229,7 +230,7 @@ mod tests {
         for point in 1..=1000_u32 {
             let time = f64::from(point) * 1e-2;
             let residual = signal(time);
-            alarms.observe_powers([(residual, 1.0)].into_iter(), time);
+            alarms.add_powers([(residual, 1.0)].into_iter(), time);
             let fades = u64::from(point).is_multiple_of(FADE_EVERY);
             let may_raise = u64::from(point) > WARM_UP;
             thorough.power = 1.0;
@@ -281,7 +282,7 @@ mod tests {
         let mut alarms = Alarms::new([false].into_iter());
         for point in 1..=1000_u32 {
             let residual = if point > 500 { 1e3 } else { 1.0 };
-            alarms.observe_powers([(residual, 1.0)].into_iter(), f64::from(point));
+            alarms.add_powers([(residual, 1.0)].into_iter(), f64::from(point));
         }
         assert_eq!(alarms.bond(0), []);
     }

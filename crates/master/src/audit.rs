@@ -16,9 +16,9 @@
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
-use crate::state::{StepResponse, SystemState, added_to, errors_of, outputs_of};
+use crate::state::{StepResponse, SystemState, errors_of, outputs_of};
 use crate::state_stream::stored;
-use crate::step::Step;
+use crate::step_row::StepRow;
 
 /// Whether a correction brought the energy nearer to the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -216,12 +216,13 @@ impl Audit {
         }
     }
 
-    /// Adds the step that has just been made, or a part of it: the first one if `begins`.
-    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step, begins: bool) {
+    /// Adds the step that has just been made, or a part of it.
+    pub(crate) fn add(&mut self, row: &StepRow<'_>) {
         if !self.is_needed {
             return;
         }
-        if begins && step.index.is_power_of_two() {
+        let index = row.step.index;
+        if row.begins && index.is_power_of_two() {
             for BondAudit { sums, earlier, .. } in
                 self.bonds.iter_mut().map(|entry| &mut entry.audit)
             {
@@ -229,8 +230,8 @@ impl Audit {
             }
         }
         for entry in &mut self.bonds {
-            if (step.index + 1).is_multiple_of(entry.every) {
-                entry.observe(state, step.size * entry.every as f64);
+            if (index + 1).is_multiple_of(entry.every) {
+                entry.add(row);
             }
         }
     }
@@ -325,16 +326,18 @@ impl Audit {
 }
 
 impl AuditedBond {
-    fn observe(&mut self, state: &SystemState, length: f64) {
+    /// Adds the step that ends with this row.
+    fn add(&mut self, row: &StepRow<'_>) {
+        let length = row.step.size * self.every as f64;
         let (mut power, mut added_power) = (0.0, 0.0);
         let sums = &mut self.audit.sums;
         for (axis, errors) in self.axes.iter().zip(&mut self.errors) {
             let (effort_error, flow_error) = *errors;
-            let (effort, flow) = outputs_of(&state.signals, axis);
+            let (effort, flow) = outputs_of(row.signals, axis);
             power += axis.weight * (effort_error * flow - effort * flow_error);
-            *errors = errors_of(&state.signals, axis);
+            *errors = errors_of(row.signals, axis);
             if self.is_corrected {
-                let (effort_added, flow_added) = added_to(state, axis, length);
+                let (effort_added, flow_added) = row.added(axis, length);
                 added_power += axis.weight * (effort_added * flow - effort * flow_added);
                 let left = [effort_error + effort_added, flow_error + flow_added];
                 for (side, conjugate) in [flow, effort].into_iter().enumerate() {

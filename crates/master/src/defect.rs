@@ -10,9 +10,10 @@
 use crate::extremes::{greater, less};
 use crate::inner_steps::InnerSteps;
 use crate::single_steps::SingleSteps;
-use crate::state::{InputCourse, NO_COPY, SystemState};
+use crate::state::{InputCourse, SystemState};
 use crate::state_stream::stored;
 use crate::step::Step;
+use crate::step_row::{InputRow, StepRow};
 
 /// Points at which ranges are kept, the last ones of m·2ᵏ steps with m from 4 to 7: as many as go back to a quarter
 /// of the steps.
@@ -80,10 +81,8 @@ pub struct Defects {
     next: u64,
     single_steps: SingleSteps,
     inner_steps: InnerSteps,
-    /// Groups of as many connections as they can have, all between components that step with each macro-step.
-    are_even: Vec<bool>,
-    /// A step control uses the last defects.
-    for_control: bool,
+    /// Macro-steps from one communication point of each connection's receiver to the next, and of its source.
+    every: Vec<[u64; 2]>,
 }
 
 /// Connections of which one instruction, or two, add to all accounts: two numbers fill a register of every x86-64 and
@@ -127,18 +126,34 @@ impl Group {
         work: [0.0; LANES],
     };
 
-    /// Adds a step of all its connections, with their [values](values_of).
+    /// Adds a step of its connections, as far as one of both components ends with it.
     #[inline(always)]
-    fn add(&mut self, values: [[f64; 3]; LANES], length: f64) {
-        for (lane, values) in values.into_iter().enumerate() {
-            self.add_one(lane, values, length);
+    fn add(&mut self, inputs: &[InputRow], every: &[[u64; 2]], step: &Step) {
+        match <&[InputRow; LANES]>::try_from(inputs) {
+            // Without a question in the loop, one instruction adds several.
+            Ok(inputs) if every == [[1, 1]; LANES] => {
+                for (lane, input) in inputs.iter().enumerate() {
+                    self.add_one(lane, input, step.size);
+                }
+            }
+            _ => {
+                for (lane, (input, every)) in inputs.iter().zip(every).enumerate() {
+                    if ends_with(*every, step) {
+                        let length = step.size * every[0].max(every[1]) as f64;
+                        self.add_one(lane, input, length);
+                    }
+                }
+            }
         }
     }
 
-    /// Adds a step of one connection, with its [values](values_of).
+    /// Adds a step of one connection.
     #[inline(always)]
-    fn add_one(&mut self, lane: usize, [start, used, given]: [f64; 3], length: f64) {
-        let defect = used - given;
+    fn add_one(&mut self, lane: usize, input: &InputRow, length: f64) {
+        let InputRow {
+            start, end, given, ..
+        } = *input;
+        let defect = end - given;
         let twice_mean = (start - self.given[lane]) + defect;
         self.work[lane] += (twice_mean * (given - self.given[lane])).abs();
         self.given[lane] = given;
@@ -170,22 +185,15 @@ impl Group {
     }
 }
 
-/// The values that an input had at the start and at the end of a step, and the one that its source gave then.
-#[inline(always)]
-fn values_of(state: &SystemState, input: usize) -> [f64; 3] {
-    let (courses, reals) = (&state.courses, &state.signals.reals);
-    let used = courses.values[input];
-    match courses.copies[input] {
-        NO_COPY => {
-            let course = &courses.inputs[input];
-            [course.curve.at(0.0), used, course.fed(reals)]
-        }
-        output => [used, used, reals[output as usize]],
-    }
+/// Whether a step of both components of a connection, which have so many macro-steps, ends with this one.
+fn ends_with(every: [u64; 2], step: &Step) -> bool {
+    every
+        .iter()
+        .all(|every| (step.index + 1).is_multiple_of(*every))
 }
 
 impl Defects {
-    pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
+    pub(crate) fn new(state: &SystemState) -> Self {
         let connections = state.courses.inputs.len();
         let mut groups = vec![Group::EMPTY; connections.div_ceil(LANES)];
         for (index, input) in state.courses.inputs.iter().enumerate() {
@@ -194,14 +202,11 @@ impl Defects {
             group.see(lane, given);
             group.given[lane] = given;
         }
-        let steps_with_each = |input: &InputCourse| {
-            let members = &state.units.members;
-            members[input.component].every == 1 && members[input.source_component].every == 1
+        let every = |input: &InputCourse| {
+            [input.component, input.source_component]
+                .map(|component| state.units.members[component].every)
         };
-        let groups_of = state.courses.inputs.chunks(LANES);
-        let are_even = groups_of
-            .map(|inputs| inputs.len() == LANES && inputs.iter().all(steps_with_each))
-            .collect();
+        let every: Vec<[u64; 2]> = state.courses.inputs.iter().map(every).collect();
         Self {
             groups,
             connections,
@@ -210,66 +215,32 @@ impl Defects {
             next: 0,
             single_steps: SingleSteps::new(state),
             inner_steps: InnerSteps::new(state),
-            are_even,
-            for_control: !for_fixed_steps,
+            every,
         }
     }
 
     /// Adds the step that has just been made. Returns whether [`inner_steps`](Self::inner_steps) may know more.
     #[inline]
-    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) -> bool {
-        self.time += step.size;
-        let knows_more = step.index >= self.next && self.look(state, step);
-        for index in 0..self.groups.len() {
-            match self.are_even[index] {
-                true => self.observe_even(index, state, step),
-                false => self.observe_each(index, state, step),
+    pub(crate) fn add(&mut self, row: &StepRow<'_>) -> bool {
+        self.time += row.step.size;
+        let knows_more = row.step.index >= self.next && self.look(row);
+        let groups = self.groups.iter_mut().zip(row.inputs.chunks(LANES));
+        for ((group, inputs), every) in groups.zip(self.every.chunks(LANES)) {
+            group.add(inputs, every, row.step);
+        }
+        // A step control looks at these errors in the place of the last defects.
+        for (connection, error) in row.errors.iter().enumerate() {
+            if ends_with(self.every[connection], row.step) {
+                self.groups[connection / LANES].last[connection % LANES] = -error;
             }
         }
         knows_more
     }
 
-    /// Adds a step of the connections of a group, all of which step with each macro-step.
-    #[inline]
-    fn observe_even(&mut self, index: usize, state: &SystemState, step: &Step) {
-        let values = std::array::from_fn(|lane| values_of(state, index * LANES + lane));
-        self.groups[index].add(values, step.size);
-        if self.for_control {
-            for lane in 0..LANES {
-                self.take_error(index * LANES + lane, state);
-            }
-        }
-    }
-
-    /// Adds a step of the connections of a group whose steps end.
-    fn observe_each(&mut self, index: usize, state: &SystemState, step: &Step) {
-        for connection in index * LANES..self.connections.min((index + 1) * LANES) {
-            let input = &state.courses.inputs[connection];
-            let members = &state.units.members;
-            let ends = [&members[input.component], &members[input.source_component]];
-            if !ends.iter().all(|member| member.is_due(step.index + 1)) {
-                continue;
-            }
-            let every = ends[0].every.max(ends[1].every);
-            let length = step.size * every as f64;
-            let values = values_of(state, connection);
-            self.groups[index].add_one(connection % LANES, values, length);
-            if self.for_control {
-                self.take_error(connection, state);
-            }
-        }
-    }
-
-    /// Takes the error that a step control looks at for the last defect of a connection.
-    fn take_error(&mut self, connection: usize, state: &SystemState) {
-        let (courses, reals) = (&state.courses, &state.signals.reals);
-        let error = courses.inputs[connection].error_at_end(reals, courses.values[connection]);
-        self.groups[connection / LANES].last[connection % LANES] = -error;
-    }
-
     /// Keeps ranges in the steps m·2ᵏ with m from 4 to 7, and looks at outputs in them and in those after them.
     #[cold]
-    fn look(&mut self, state: &SystemState, step: &Step) -> bool {
+    fn look(&mut self, row: &StepRow<'_>) -> bool {
+        let step = row.step;
         let spacing = 1 << step.index.checked_ilog2().unwrap_or(0).saturating_sub(2);
         if step.index.is_multiple_of(spacing) {
             self.keep(step.index);
@@ -277,8 +248,8 @@ impl Defects {
         } else {
             self.next = (step.index / spacing + 1) * spacing;
         }
-        self.single_steps.look(state, step);
-        self.inner_steps.look(state, step)
+        self.single_steps.look(row);
+        self.inner_steps.look(row)
     }
 
     /// The number of inner steps of the semi-implicit Euler method that a component shows to make in a macro-step.
@@ -342,7 +313,7 @@ impl Defects {
     }
 }
 
-stored!(Defects { groups, time, earlier, next, single_steps, inner_steps; connections, are_even, for_control });
+stored!(Defects { groups, time, earlier, next, single_steps, inner_steps; connections, every });
 stored!(Group {
     last,
     squares,
@@ -411,7 +382,13 @@ mod tests {
         let mut group = Group::EMPTY;
         group.given[0] = 1.0;
         for (start, used, given) in [(1.0, 1.0, 3.0), (3.0, 5.0, 2.0), (2.0, 1.0, 5.0)] {
-            group.add_one(0, [start, used, given], H);
+            let input = InputRow {
+                start,
+                end: used,
+                given,
+                ..InputRow::default()
+            };
+            group.add_one(0, &input, H);
         }
         assert_eq!(
             group.work,

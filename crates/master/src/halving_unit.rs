@@ -40,7 +40,6 @@ impl HalvingUnit {
         }
         let unit: Box<dyn Unit> = match slot {
             Slot::Fmu(unit) => Box::new(unit),
-            Slot::Profiled(unit) => Box::new(unit),
             Slot::Other(unit) => unit,
         };
         Slot::Other(Box::new(Self {

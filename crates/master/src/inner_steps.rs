@@ -10,7 +10,7 @@
 use crate::single_steps::{MOST_OUTPUTS, ordered_pairs};
 use crate::state::SystemState;
 use crate::state_stream::stored;
-use crate::step::Step;
+use crate::step_row::StepRow;
 
 /// Steps from which n is found, at least, for two unknowns; and the last one that is looked at. Choices: later than that an
 /// input that has been given wrong is not corrected.
@@ -87,7 +87,8 @@ impl InnerSteps {
     }
 
     /// Takes the outputs after a step. Returns whether [`of`](Self::of) may know more.
-    pub(crate) fn look(&mut self, state: &SystemState, step: &Step) -> bool {
+    pub(crate) fn look(&mut self, row: &StepRow<'_>) -> bool {
+        let (step, now) = (row.step, &row.signals.reals);
         if self.pairs.is_empty() || step.index > LAST {
             return false;
         }
@@ -96,7 +97,6 @@ impl InnerSteps {
             (self.seen, self.size) = (0, step.size);
         }
         self.seen += 1;
-        let now = &state.signals.reals;
         if self.seen > 1 {
             let [last, before] = &self.outputs;
             for pair in &mut self.pairs {

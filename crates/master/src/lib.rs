@@ -101,6 +101,7 @@ mod state_check;
 pub mod state_stream;
 mod step;
 pub mod step_control;
+mod step_row;
 pub mod system;
 pub mod time;
 pub mod unit;

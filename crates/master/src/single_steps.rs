@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::state::SystemState;
 use crate::state_stream::{StateStream, Stored, stored};
-use crate::step::Step;
+use crate::step_row::StepRow;
 
 /// Components with more real outputs are not looked at: there are as many pairs as the square. A choice.
 pub(crate) const MOST_OUTPUTS: usize = 32;
@@ -58,8 +58,8 @@ impl SingleSteps {
     }
 
     /// Looks at the outputs after a step; those after the step before are needed to compare.
-    pub(crate) fn look(&mut self, state: &SystemState, step: &Step) {
-        let now = &state.signals.reals;
+    pub(crate) fn look(&mut self, row: &StepRow<'_>) {
+        let (step, now) = (row.step, &row.signals.reals);
         if self.last.is_some_and(|last| last + 1 == step.index) {
             let before = &self.outputs;
             self.pairs.retain_mut(|pair| {

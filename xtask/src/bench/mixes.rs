@@ -167,7 +167,7 @@ impl Mix {
 }
 
 /// Whether one of the patterns has no word but those of a line, or there are none.
-fn is_chosen(line: &[String], patterns: &[String]) -> bool {
+pub(super) fn is_chosen(line: &[String], patterns: &[String]) -> bool {
     let fits = |pattern: &String| {
         let mut words = pattern.split_whitespace();
         words.all(|word| line.iter().any(|cell| cell == word))

@@ -1,5 +1,5 @@
 //! The oscillators of the examples in pairs, each with a bond and a connection, against a C loop that makes the same calls of
-//! the same FMUs. Called by `cargo xtask bench --mixes`; Tiny's rows are in `mixes`.
+//! the same FMUs. Called by `cargo xtask bench --mixes`, and by `--peers` for its systems; Tiny's rows are in `mixes`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,9 @@ use crate::fmus;
 /// the first; f, x and v of the second.
 const FORCE: (&str, [&str; 2]) = ("OscillatorForce", ["0,1", "2,3,4"]);
 const MOTION: (&str, [&str; 2]) = ("OscillatorMotion", ["0", "1,2"]);
+
+/// The word of these lines.
+pub(super) const SYSTEM: &str = "oscillators";
 
 /// What the system file says of the coupling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +88,16 @@ impl Line {
 
     pub(super) fn words(self) -> [String; 3] {
         let (units, words) = (self.units.to_string(), self.words.word());
-        [units, "oscillators".to_owned(), words.to_owned()]
+        [units, SYSTEM.to_owned(), words.to_owned()]
+    }
+
+    /// Those that the file leaves to gyrator.
+    pub(super) fn is_default(self) -> bool {
+        self.words == Words::Default
     }
 
     /// The number of FMUs is all that the measurement takes from it.
-    const fn row(self) -> Row {
+    pub(super) const fn row(self) -> Row {
         Row {
             units: self.units,
             mode: Mode::PLAIN,
@@ -104,8 +112,7 @@ impl Line {
             "[experiment]\nstop_time = {stop_time:?}\nstep_size = {STEP_SIZE:?}\n{}",
             self.words.text()
         );
-        let fmu = |name: &str| folder.join(format!("{name}.fmu")).display().to_string();
-        let (force, motion) = (fmu(FORCE.0), fmu(MOTION.0));
+        let [force, motion] = files(folder).map(|file| file.display().to_string());
         for pair in 0..self.units / 2 {
             // Writing into a String cannot fail.
             let _ = write!(
@@ -153,11 +160,11 @@ impl Master for Floor<'_> {
 }
 
 /// gyrator with a line's system.
-struct Coupled<'a> {
-    gyrator: &'a Gyrator<'a>,
-    line: Line,
-    folder: &'a Path,
-    work: &'a Path,
+pub(super) struct Coupled<'a> {
+    pub(super) gyrator: &'a Gyrator<'a>,
+    pub(super) line: Line,
+    pub(super) folder: &'a Path,
+    pub(super) work: &'a Path,
 }
 
 impl Master for Coupled<'_> {
@@ -186,8 +193,30 @@ fn check_calls(summary: &Value, words: Words, pair_steps: usize) -> Result<(), S
     Ok(())
 }
 
+/// Both FMUs in their folder.
+pub(super) fn files(folder: &Path) -> [PathBuf; 2] {
+    [FORCE, MOTION].map(|(name, _)| folder.join(format!("{name}.fmu")))
+}
+
+/// The first force after so many steps, by the method of the FMUs: symplectic Euler, one step each. It is read again under new
+/// inputs if it is fresh.
+pub(super) fn force(steps: usize, is_fresh: bool) -> f64 {
+    let coupling = |x: f64, x2: f64| 100.0 * (x - x2);
+    let ([mut x, mut v], [mut x2, mut v2]) = ([0.0, 100.0], [0.0, -100.0]);
+    let mut force = 0.0;
+    for _ in 0..steps {
+        let held = x2;
+        v2 += STEP_SIZE * (force - 1000.0 * x2);
+        x2 += STEP_SIZE * v2;
+        v += STEP_SIZE * (-10.0 * x - coupling(x, held));
+        x += STEP_SIZE * v;
+        force = coupling(x, if is_fresh { x2 } else { held });
+    }
+    force
+}
+
 /// Builds both FMUs; their folder, and what the C loop needs of them.
-fn build(target: &Path) -> Result<(PathBuf, [LoopFmu; 2]), String> {
+pub(super) fn build(target: &Path) -> Result<(PathBuf, [LoopFmu; 2]), String> {
     let folder = fmus::build(&[FORCE.0, MOTION.0]).map_err(|error| error.to_string())?;
     let of_loop = |(name, references)| {
         let model = MODELS.iter().find(|model| model.name == name);
@@ -273,23 +302,6 @@ mod tests {
         assert!(!check(json!({}), Words::Default));
     }
 
-    /// Last force of 50 steps, by the method of the FMUs: symplectic Euler, one step each.
-    fn force(is_fresh: bool) -> f64 {
-        const STEPS: usize = 50;
-        let coupling = |x: f64, x2: f64| 100.0 * (x - x2);
-        let ([mut x, mut v], [mut x2, mut v2]) = ([0.0, 100.0], [0.0, -100.0]);
-        let mut force = 0.0;
-        for _ in 0..STEPS {
-            let held = x2;
-            v2 += STEP_SIZE * (force - 1000.0 * x2);
-            x2 += STEP_SIZE * v2;
-            v += STEP_SIZE * (-10.0 * x - coupling(x, held));
-            x += STEP_SIZE * v;
-            force = coupling(x, if is_fresh { x2 } else { held });
-        }
-        force
-    }
-
     #[test]
     fn the_c_loop_reads_again_under_new_inputs_and_asks_for_derivatives() {
         let work = tempfile::tempdir().unwrap();
@@ -303,7 +315,7 @@ mod tests {
             let printed = String::from_utf8(output.stdout).unwrap();
             let printed: f64 = printed.trim().parse().unwrap();
             // Rounding of 50 steps.
-            let expected = force(is_fresh);
+            let expected = force(50, is_fresh);
             assert!(
                 (printed / expected - 1.0).abs() < 1e-12,
                 "{pass}: {printed}, {expected}"

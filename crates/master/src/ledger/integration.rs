@@ -10,16 +10,39 @@
 //! The ledger calls it for each bond, at the end of each of its steps; it calls no unit.
 
 use crate::graph::{Axis, Bond};
-use crate::state::{SystemState, input_at_start, input_within};
+use crate::state::{Pass, SystemState};
 use crate::state_stream::stored;
+use crate::step_row::{InputRow, StepRow};
 
 /// One axis over the step in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AxisCourse {
     effort: Signal,
     flow: Signal,
-    /// Length of the last step, s; 0 before the first.
-    last_length: f64,
+}
+
+/// The length of a step to that of the one before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    ratio: f64,
+    /// A parabola with the changes of a signal over both steps deviates so much in the middle of the second, as a part of the
+    /// difference of the changes as if both steps had the length of the second.
+    deviation: f64,
+}
+
+impl Pace {
+    /// Of a step of `length` after one of `last`, s: 0 before the first, whose pace is NaN.
+    #[inline]
+    pub(super) fn of(length: f64, last: f64) -> Self {
+        let ratio = match last {
+            0.0 => f64::NAN,
+            last => length / last,
+        };
+        Self {
+            ratio,
+            deviation: 0.25 * ratio / (1.0 + ratio),
+        }
+    }
 }
 
 /// An output, and the input that it feeds.
@@ -125,74 +148,53 @@ impl AxisCourse {
             Self {
                 effort: signal(bond.effort_side, axis.effort_output),
                 flow: signal(bond.flow_side, axis.flow_output),
-                last_length: 0.0,
             }
         };
         bond.axes.iter().map(course).collect()
     }
 
-    /// The length of a step to that of the `last` one, s; NaN for the first.
-    #[inline]
-    fn ratio(length: f64, last: f64) -> f64 {
-        match last {
-            0.0 => f64::NAN,
-            last => length / last,
-        }
-    }
-
     /// Takes what the units have at the start of a step.
     #[inline]
-    pub(super) fn begin(&mut self, state: &SystemState, axis: &Axis) {
-        self.effort.begin(state, axis.effort_input);
-        self.flow.begin(state, axis.flow_input);
+    pub(super) fn begin(&mut self, row: &StepRow<'_>, axis: &Axis) {
+        self.effort.begin(row.inputs, axis.effort_input);
+        self.flow.begin(row.inputs, axis.flow_input);
     }
 
-    /// The course over the step of `length`, s, that has been made.
+    /// The course over the step that has been made.
     #[inline]
-    pub(super) fn end(&mut self, state: &SystemState, axis: &Axis, length: f64) -> AxisStep {
-        let ratio = Self::ratio(length, self.last_length);
-        self.last_length = length;
+    pub(super) fn end(&mut self, row: &StepRow<'_>, axis: &Axis, pace: Pace) -> AxisStep {
         AxisStep {
-            effort: (self.effort).pass(state, [axis.effort_output, axis.effort_input], ratio),
-            flow: (self.flow).pass(state, [axis.flow_output, axis.flow_input], ratio),
+            effort: (self.effort).pass(row, [axis.effort_output, axis.effort_input], pace),
+            flow: (self.flow).pass(row, [axis.flow_output, axis.flow_input], pace),
         }
     }
-}
-
-/// A parabola with the changes of a signal over two steps deviates so much in the middle of the second, as a part of the difference of
-/// the changes as if both steps had the length of the second. `ratio` is the length of the second to that of the first.
-#[inline(always)]
-fn middle_deviation(ratio: f64) -> f64 {
-    0.25 * ratio / (1.0 + ratio)
 }
 
 impl Signal {
     /// Takes the value that was published, and what is known of it under the new inputs.
     #[inline]
-    fn publish(&mut self, state: &SystemState, output: usize) {
-        let change = state.signals.reals[output] - self.published;
+    fn publish(&mut self, row: &StepRow<'_>, output: usize) {
+        let change = row.signals.reals[output] - self.published;
         self.slope_change = change - self.published_change;
         self.published_change = change;
-        self.published = state.signals.reals[output];
-        self.before = self.published + state.signals.start_changes[output];
-        let Some((pass, row)) = self.feedthrough else {
+        self.published = row.signals.reals[output];
+        self.before = self.published + row.signals.start_changes[output];
+        let Some((pass, gains)) = self.gains(row.passes) else {
             return;
         };
-        let pass = &state.exchange.passes[pass];
-        let gains = &pass.gains[row * pass.inputs.len()..];
         for ((followed, gain), value) in self.follows.iter_mut().zip(gains).zip(&pass.new_inputs) {
             followed.gain_change = gain - followed.gain;
             (followed.gain, followed.value) = (*gain, *value);
         }
     }
 
-    /// Output and input over the step that has been made. `ratio` is its length to that of the one before, NaN in the first.
-    #[inline]
-    fn pass(&mut self, state: &SystemState, [output, input]: [usize; 2], ratio: f64) -> SignalStep {
-        let (ends, range) = self.end(state, output);
-        let (output, doubt) = self.course(state, ends, ratio);
+    /// Output and input over the step that has been made.
+    #[inline(always)]
+    fn pass(&mut self, row: &StepRow<'_>, [output, input]: [usize; 2], pace: Pace) -> SignalStep {
+        let (ends, range) = self.end(row, output);
+        let (output, doubt) = self.course(row, ends, pace);
         SignalStep {
-            input: self.input(state, input),
+            input: row.inputs[input].course(self.input_at_start),
             output,
             range,
             doubt,
@@ -200,9 +202,9 @@ impl Signal {
     }
 
     #[inline]
-    fn begin(&mut self, state: &SystemState, input: usize) {
-        self.input_at_start = input_at_start(state, input);
-        let change = |followed: &Followed| match input_at_start(state, followed.input) {
+    fn begin(&mut self, inputs: &[InputRow], input: usize) {
+        self.input_at_start = inputs[input].start;
+        let change = |followed: &Followed| match inputs[followed.input].start {
             // Whatever D is.
             first if first == followed.value => 0.0,
             first => followed.gain * (first - followed.value),
@@ -210,17 +212,10 @@ impl Signal {
         self.start_change = self.follows.iter().map(change).sum();
     }
 
-    /// The input that it feeds.
-    #[inline]
-    fn input(&self, state: &SystemState, input: usize) -> Course {
-        let (first, last) = (self.input_at_start, state.courses.values[input]);
-        [first, input_within(state, input, first, last), last]
-    }
-
     /// First and last value of the output, and half the range of the first; publishes the coming one.
     #[inline]
-    fn end(&mut self, state: &SystemState, output: usize) -> ([f64; 2], f64) {
-        let last = state.signals.reals[output] - state.signals.exchanged[output];
+    fn end(&mut self, row: &StepRow<'_>, output: usize) -> ([f64; 2], f64) {
+        let last = row.signals.reals[output] - row.signals.exchanged[output];
         let (first, range) = if self.before.is_nan() {
             // Between nothing and all of that has changed with the inputs.
             let half = 0.5
@@ -232,27 +227,21 @@ impl Signal {
         } else {
             (self.before + self.start_change, 0.0)
         };
-        self.publish(state, output);
+        self.publish(row, output);
         ([first, last], range)
     }
 
-    /// The course between the ends. `ratio` is the length of the step to that of the one before, NaN in the
-    /// first.
+    /// The course between the ends.
     #[inline]
-    fn course(&mut self, state: &SystemState, ends: [f64; 2], ratio: f64) -> (Course, Doubt) {
+    fn course(&mut self, row: &StepRow<'_>, ends: [f64; 2], pace: Pace) -> (Course, Doubt) {
         let [first, last] = ends;
         let mut middle = 0.5 * (first + last);
         let mut change = last - first;
         if self.is_curved {
-            change -= self.response(state, |input| {
-                state.courses.values[input] - input_at_start(state, input)
-            });
-            middle += self.response(state, |input| {
-                let ends = (input_at_start(state, input), state.courses.values[input]);
-                input_within(state, input, ends.0, ends.1) - 0.5 * (ends.0 + ends.1)
-            });
+            change -= self.response(row, |[start, _, end]| end - start);
+            middle += self.response(row, |[start, middle, end]| middle - 0.5 * (start + end));
         }
-        let curvature = middle_deviation(ratio) * (change - self.last_change * ratio);
+        let curvature = pace.deviation * (change - self.last_change * pace.ratio);
         let doubt = |middle| Doubt {
             middle,
             is_curved: self.is_curved,
@@ -264,8 +253,8 @@ impl Signal {
         let last_curvature = std::mem::replace(&mut self.last_curvature, curvature);
         if self.is_curved {
             let is_bent = |followed: &Followed| {
-                let first = input_at_start(state, followed.input);
-                (followed.gain_change * (state.courses.values[followed.input] - first)).abs()
+                let input = &row.inputs[followed.input];
+                (followed.gain_change * (input.end - input.start)).abs()
             };
             // A D that changes with its input makes a parabola of a line.
             let by_gain = 0.125 * self.follows.iter().map(is_bent).sum::<f64>();
@@ -279,19 +268,26 @@ impl Signal {
 
     /// Σ D · value over the inputs that the output follows at once, as far as D is known.
     #[inline]
-    fn response(&self, state: &SystemState, value: impl Fn(usize) -> f64) -> f64 {
-        let Some((pass, row)) = self.feedthrough else {
+    fn response(&self, row: &StepRow<'_>, value: impl Fn(Course) -> f64) -> f64 {
+        let Some((pass, gains)) = self.gains(row.passes) else {
             return 0.0;
         };
-        let pass = &state.exchange.passes[pass];
-        let gains = &pass.gains[row * pass.inputs.len()..];
-        let terms = pass.inputs.iter().zip(gains);
-        terms.map(|(input, gain)| gain * value(*input)).sum()
+        let inputs = pass.inputs.iter().map(|input| &row.inputs[*input]);
+        let values = inputs.map(|input| value(input.course(input.start)));
+        values.zip(gains).map(|(value, gain)| gain * value).sum()
+    }
+
+    /// The pass that knows its direct feed-through, and D from each of the pass's inputs on.
+    #[inline]
+    fn gains<'a>(&self, passes: &'a [Pass]) -> Option<(&'a Pass, &'a [f64])> {
+        let (pass, row) = self.feedthrough?;
+        let pass = &passes[pass];
+        Some((pass, &pass.gains[row * pass.inputs.len()..]))
     }
 }
 
 fn pass_of(state: &SystemState, output: usize) -> Option<(usize, usize)> {
-    let find = |pass: &crate::state::Pass| pass.outputs.iter().position(|known| *known == output);
+    let find = |pass: &Pass| pass.outputs.iter().position(|known| *known == output);
     let mut passes = state.exchange.passes.iter().enumerate();
     passes.find_map(|(index, pass)| Some((index, find(pass)?)))
 }
@@ -325,11 +321,7 @@ impl Work {
     }
 }
 
-stored!(AxisCourse {
-    effort,
-    flow,
-    last_length
-});
+stored!(AxisCourse { effort, flow });
 stored!(Signal {
     before,
     published,

@@ -4,10 +4,10 @@ mod integration;
 
 use crate::extremes::{greater, less};
 use crate::graph::Axis;
-use crate::state::{SystemState, added_to, outputs_of};
+use crate::state::{SystemState, outputs_of};
 use crate::state_stream::stored;
-use crate::step::Step;
-use integration::{AxisCourse, Work};
+use crate::step_row::StepRow;
+use integration::{AxisCourse, Pace, Work};
 
 /// Power and energy over a bond so far. Powers are those of the last step, at its end.
 ///
@@ -104,8 +104,6 @@ impl BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<BondAccount>,
-    /// A step control uses the coupling error.
-    for_control: bool,
     /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
     /// that, s; kept where there are several bonds.
     peak: (f64, f64),
@@ -119,6 +117,8 @@ struct BondAccount {
     energy: BondEnergy,
     /// Inputs and outputs over the step, axis by axis.
     courses: Vec<AxisCourse>,
+    /// Length of the last step, s; 0 before the first.
+    last_length: f64,
     error: IntegrationError,
     /// Least and greatest transferred energy so far, J.
     least: f64,
@@ -138,34 +138,35 @@ struct IntegrationError {
 }
 
 impl Ledger {
-    pub(crate) fn new(state: &SystemState, for_fixed_steps: bool) -> Self {
+    pub(crate) fn new(state: &SystemState) -> Self {
         let entry = |bond: &crate::graph::Bond| BondAccount {
             axes: bond.axes.clone(),
             is_power: bond.is_power,
             every: u64::from(bond.every),
             energy: BondEnergy::default(),
             courses: AxisCourse::all(state, bond),
+            last_length: 0.0,
             error: IntegrationError::default(),
             least: 0.0,
             greatest: 0.0,
         };
         Self {
             bonds: state.graph.bonds.iter().map(entry).collect(),
-            for_control: !for_fixed_steps,
             peak: (0.0, 0.0),
         }
     }
 
     /// Adds the step that has just been made.
-    pub(crate) fn observe(&mut self, state: &SystemState, step: &Step) {
+    pub(crate) fn add(&mut self, row: &StepRow<'_>) {
+        let index = row.step.index;
         for entry in &mut self.bonds {
-            if entry.every == 1 || step.index.is_multiple_of(entry.every) {
-                entry.begin(state);
+            if entry.every == 1 || index.is_multiple_of(entry.every) {
+                entry.begin(row);
             }
-            if entry.every == 1 || (step.index + 1).is_multiple_of(entry.every) {
-                entry.observe(state, step);
-                if self.for_control {
-                    entry.find_coupling_error(state);
+            if entry.every == 1 || (index + 1).is_multiple_of(entry.every) {
+                entry.add(row);
+                if !row.errors.is_empty() {
+                    entry.find_coupling_error(row);
                 }
             }
         }
@@ -175,7 +176,7 @@ impl Ledger {
                 .map(|entry| entry.energy.residual_energy_integrated)
                 .sum();
             if made.abs() > self.peak.0.abs() {
-                self.peak = (made, step.end(&state.graph.clock));
+                self.peak = (made, row.end());
             }
         }
     }
@@ -246,23 +247,25 @@ impl IntegrationError {
 
 impl BondAccount {
     /// Takes the inputs at the start of the step.
-    fn begin(&mut self, state: &SystemState) {
+    fn begin(&mut self, row: &StepRow<'_>) {
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
-            course.begin(state, axis);
+            course.begin(row, axis);
         }
     }
 
+    /// Adds the step that ends with this row.
     #[inline]
-    fn observe(&mut self, state: &SystemState, step: &Step) {
-        let length = step.size * self.every as f64;
+    fn add(&mut self, row: &StepRow<'_>) {
+        let length = row.step.size * self.every as f64;
+        let pace = Pace::of(length, std::mem::replace(&mut self.last_length, length));
         let (mut given, mut received, mut correction) = (0.0, 0.0, 0.0);
         let mut work = Work::default();
         for (axis, course) in self.axes.iter().zip(&mut self.courses) {
-            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
-            work.add(&course.end(state, axis, length), axis.weight);
-            let (effort_added, flow_added) = added_to(state, axis, length);
-            let effort_input = state.courses.values[axis.effort_input] - effort_added;
-            let flow_input = state.courses.values[axis.flow_input] - flow_added;
+            let (effort_output, flow_output) = outputs_of(row.signals, axis);
+            work.add(&course.end(row, axis, pace), axis.weight);
+            let (effort_added, flow_added) = row.added(axis, length);
+            let effort_input = row.inputs[axis.effort_input].end - effort_added;
+            let flow_input = row.inputs[axis.flow_input].end - flow_added;
             given += axis.weight * effort_output * flow_input;
             received += axis.weight * effort_input * flow_output;
             correction += axis.weight * (effort_added * flow_output - effort_output * flow_added);
@@ -272,20 +275,18 @@ impl BondAccount {
             .add(&work, [given, received, correction], length);
         self.least = less(self.energy.transferred_energy, self.least);
         self.greatest = greater(self.energy.transferred_energy, self.greatest);
-        self.energy.keep_peaks(|| step.end(&state.graph.clock));
+        self.energy.keep_peaks(|| row.end());
     }
 
     /// Finds by how much inputs were off at the end of the step.
-    fn find_coupling_error(&mut self, state: &SystemState) {
+    fn find_coupling_error(&mut self, row: &StepRow<'_>) {
         let (mut coupling_error, mut residual, mut output_power) = (0.0, 0.0, 0.0);
         let off = |input: usize| {
-            let course = &state.courses.inputs[input];
-            let fed = course.fed(&state.signals.reals);
-            let error = course.error_at_end(&state.signals.reals, state.courses.values[input]);
-            (error, fed - error)
+            let error = row.errors[input];
+            (error, row.inputs[input].given - error)
         };
         for axis in &self.axes {
-            let (effort_output, flow_output) = outputs_of(&state.signals, axis);
+            let (effort_output, flow_output) = outputs_of(row.signals, axis);
             let ((effort_error, effort), (flow_error, flow)) =
                 (off(axis.effort_input), off(axis.flow_input));
             let errors = (effort_error * flow_output).abs() + (flow_error * effort_output).abs();
@@ -299,10 +300,11 @@ impl BondAccount {
     }
 }
 
-stored!(Ledger { bonds, peak; for_control });
+stored!(Ledger { bonds, peak });
 stored!(BondAccount {
     energy,
     courses,
+    last_length,
     error,
     least,
     greatest;

@@ -41,8 +41,9 @@ fn after(mut run: Run, steps: usize) -> BondEnergy {
         run.step().unwrap();
     }
     // As for a step control.
-    let mut bond = run.ledger().bonds[0].clone();
-    bond.find_coupling_error(&run.state);
+    let (mut bond, step) = (run.ledger().bonds[0].clone(), crate::step::Step::default());
+    let mut room = crate::step_row::RowRoom::new(false);
+    bond.find_coupling_error(&room.fill(&run.state, &step, true));
     bond.energy
 }
 

@@ -81,7 +81,7 @@ impl GroupProfile {
     ) -> Option<Self> {
         let mut profile = None;
         let member = |(unit, takes): (Option<&'a ProfiledUnit<FmuUnit>>, [bool; CALLS.len()])| {
-            let (own, calls) = unit?.parts();
+            let (own, calls) = unit?.profile()?;
             profile = Some(own.clone());
             Some(GroupMember {
                 calls: Arc::clone(calls),
@@ -149,7 +149,8 @@ pub(crate) enum GroupCall {
 impl GroupCall {
     /// Counts it as a call of one member, which an interruption has taken out of the call of all.
     pub(crate) fn count(self, unit: &ProfiledUnit<FmuUnit>) {
-        let (_, calls) = unit.parts();
-        calls.tally(CALLS[self as usize]).count();
+        if let Some((_, calls)) = unit.profile() {
+            calls.tally(CALLS[self as usize]).count();
+        }
     }
 }

@@ -107,27 +107,32 @@ fn measured<T>(
     result
 }
 
-/// A unit whose calls are measured.
+/// A unit whose calls are measured, if there is a profile.
 pub struct ProfiledUnit<U> {
     unit: U,
-    profile: Profile,
-    calls: Arc<Calls>,
+    profile: Option<(Profile, Arc<Calls>)>,
 }
 
 impl AroundFmu for ProfiledUnit<FmuUnit> {}
 
 impl<U: Unit> ProfiledUnit<U> {
     pub(super) fn new(unit: U, profile: &Profile, calls: Arc<Calls>) -> Self {
-        let profile = profile.clone();
         Self {
             unit,
-            profile,
-            calls,
+            profile: Some((profile.clone(), calls)),
         }
     }
 
-    pub(super) const fn parts(&self) -> (&Profile, &Arc<Calls>) {
-        (&self.profile, &self.calls)
+    /// Without a profile.
+    pub(crate) const fn plain(unit: U) -> Self {
+        Self {
+            unit,
+            profile: None,
+        }
+    }
+
+    pub(super) const fn profile(&self) -> Option<&(Profile, Arc<Calls>)> {
+        self.profile.as_ref()
     }
 
     /// The unit inside, for calls that are measured elsewhere.
@@ -144,12 +149,15 @@ impl<U: Unit> ProfiledUnit<U> {
 
     #[inline]
     fn measured<T>(&mut self, call: Call, act: impl FnOnce(&mut U) -> T) -> T {
-        let call = match self.calls.is_initialized() {
+        let unit = &mut self.unit;
+        let Some((profile, calls)) = &self.profile else {
+            return act(unit);
+        };
+        let call = match calls.is_initialized() {
             true => call,
             false => Call::Initialize,
         };
-        let (unit, timing) = (&mut self.unit, self.profile.0.timing.get());
-        measured(&self.profile, &self.calls, call, timing, || act(unit))
+        measured(profile, calls, call, profile.0.timing.get(), || act(unit))
     }
 }
 
@@ -173,22 +181,24 @@ impl<U: Unit> UnitWrapper for ProfiledUnit<U> {
 
     fn exit_initialization_mode(&mut self) -> UnitResult {
         let result = self.measured(Call::Initialize, Unit::exit_initialization_mode);
-        self.calls.end_initialization();
+        if let Some((_, calls)) = &self.profile {
+            calls.end_initialization();
+        }
         result
     }
 
     // Its begin and its end are one step.
     fn finish_step(&mut self) -> UnitResult<StepOutcome> {
-        let timing = self.profile.0.timing.get();
-        let tally = self.calls.tally(Call::Step);
-        let Some(stands) = tally.stands(timing) else {
+        let Some((profile, calls)) = &self.profile else {
             return self.unit.finish_step();
         };
-        let (result, stretch) = self.profile.0.measure(|| self.unit.finish_step());
+        let tally = calls.tally(Call::Step);
+        let Some(stands) = tally.stands(profile.0.timing.get()) else {
+            return self.unit.finish_step();
+        };
+        let (result, stretch) = profile.0.measure(|| self.unit.finish_step());
         tally.add_rest(stands, stretch.own);
-        self.profile
-            .0
-            .trace(Some(self.calls.number()), Call::Step.word(), stretch);
+        (profile.0).trace(Some(calls.number()), Call::Step.word(), stretch);
         result
     }
 

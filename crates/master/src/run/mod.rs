@@ -36,6 +36,7 @@ use crate::report::{Report, StopReason};
 use crate::state::{Member, SystemState};
 use crate::step::Step;
 use crate::step_control::StepControl;
+use crate::step_row::RowRoom;
 use crate::unit::ProcessChange;
 use crate::unused_inputs::UnusedInputs;
 use crate::watch;
@@ -64,6 +65,8 @@ pub struct Run {
     audit: Audit,
     defects: Defects,
     alarms: Alarms,
+    /// Room for what the accounts add.
+    row: RowRoom,
     observers: Vec<Observing>,
     tracker: Option<Tracker>,
     /// Measures the macro-steps.
@@ -369,16 +372,18 @@ fn make_once(
     Ok(())
 }
 
-/// Observes a step that was made once, or a part of it.
+/// Gives the accounts the row of a step that was made once, or of a part of it.
 #[inline(always)]
 fn account(run: &mut Run, step: &Step, begins: bool) {
     run.written = false;
-    run.ledger.observe(&run.state, step);
-    run.audit.observe(&run.state, step, begins);
-    if run.defects.observe(&run.state, step) && run.timeline.is_fixed() {
+    let row = run.row.fill(&run.state, step, begins);
+    run.ledger.add(&row);
+    run.audit.add(&row);
+    let knows_more = run.defects.add(&row);
+    run.alarms.add(&row, &run.ledger);
+    if knows_more && run.timeline.is_fixed() {
         follow_inner_steps(run);
     }
-    run.alarms.observe(&run.ledger, step.time + step.size);
 }
 
 /// Lets means of inputs follow the inner steps that their components have shown.

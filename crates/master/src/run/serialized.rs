@@ -10,7 +10,7 @@ use crate::state::{facts, transfer};
 use crate::state_stream::{Misfit, StateStream};
 
 /// Changes with the order and the meaning of the bytes.
-const FORM: u32 = 6;
+const FORM: u32 = 7;
 
 /// Refusal of bytes that do not fit.
 const DAMAGED: &str =

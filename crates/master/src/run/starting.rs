@@ -21,6 +21,7 @@ use crate::report::StopReason;
 use crate::state::SystemState;
 use crate::step::Step;
 use crate::step_control::{ControlledOutput, ControlledSystem, StepControl, StepControlFacts};
+use crate::step_row::RowRoom;
 use crate::unit::Period;
 
 /// The parts that a [`System`](crate::System) starts a run with.
@@ -92,10 +93,11 @@ pub(crate) fn start(parts: Parts) -> Result<Run, RunError> {
     let bonds = state.graph.bonds.iter();
     let alarms = Alarms::new(bonds.map(|bond| judgement::sees_course(&state, bond)));
     let mut run = Run {
-        ledger: Ledger::new(&state, control_facts.is_fixed),
+        ledger: Ledger::new(&state),
         audit: Audit::new(&state),
-        defects: Defects::new(&state, control_facts.is_fixed),
+        defects: Defects::new(&state),
         alarms,
+        row: RowRoom::new(control_facts.is_fixed),
         checkpoint: Checkpoint::if_possible(&state, control_facts, &mut notes),
         timeline,
         most_parts: control_facts.parts,

@@ -89,7 +89,7 @@ impl Group {
         };
         let profiled = components.iter().map(|component| {
             let member = &members[*component];
-            (member.slot.profiled(), takes(member))
+            (member.slot.fmu(), takes(member))
         });
         Some(Self {
             profile: GroupProfile::of(profiled),
@@ -244,7 +244,7 @@ impl Group {
         // The group has called those before it, and counted none.
         for component in &self.components[..first] {
             let member = &members[*component];
-            if let Some(unit) = member.slot.profiled()
+            if let Some(unit) = member.slot.fmu()
                 && takes(member)[kind as usize]
             {
                 kind.count(unit);

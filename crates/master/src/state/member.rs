@@ -172,8 +172,11 @@ impl Member {
         }
     }
 
-    /// The middle of an input's course as the unit is given it, between `first` and `last`.
-    pub(crate) fn middle_of(&self, course: &InputCourse, first: f64, last: f64) -> f64 {
+    /// The middle of an input's course as the unit is given it; `None` if that is halfway between the ends.
+    pub(crate) fn middle_of(&self, course: &InputCourse) -> Option<f64> {
+        if !self.follows_curves || course.comes_in_pieces {
+            return None;
+        }
         let length = course.length;
         let at = if self.takes_derivatives > 0 {
             0.5 * length
@@ -181,14 +184,13 @@ impl Member {
             // Each part is given the value at its start.
             self.mean_progress() * length
         };
-        match self.substeps {
-            _ if course.comes_in_pieces => 0.5 * (first + last),
+        Some(match self.substeps {
             1 => course
                 .part(0.0)
                 .truncated(self.takes_derivatives as usize)
                 .at(at),
             _ => course.curve.at(at),
-        }
+        })
     }
 
     /// The mean by the trapezoidal rule over a macro-step in which an output goes from `first` to

@@ -270,31 +270,6 @@ pub(crate) fn input_at_start(state: &SystemState, input: usize) -> f64 {
     }
 }
 
-/// The value of an input in the middle of its component's last step, at whose ends it was `first` and `last`.
-#[inline]
-pub(crate) fn input_within(state: &SystemState, input: usize, first: f64, last: f64) -> f64 {
-    if state.courses.copies[input] != NO_COPY {
-        return first;
-    }
-    let course = &state.courses.inputs[input];
-    let member = &state.units.members[course.component];
-    if !member.follows_curves || !state.models.running.is_empty() {
-        return 0.5 * (first + last);
-    }
-    member.middle_of(course, first, last)
-}
-
-/// Corrections and feed-forward that the effort and the flow input of an axis had at the end of a
-/// step of `length`, s.
-#[inline]
-pub(crate) fn added_to(state: &SystemState, axis: &Axis, length: f64) -> (f64, f64) {
-    if state.bonds.correctors.is_empty() && state.courses.feed_forward.is_empty() {
-        return (0.0, 0.0);
-    }
-    let added = |input: usize| state.courses.inputs[input].added().at(length);
-    (added(axis.effort_input), added(axis.flow_input))
-}
-
 /// Calls the unit of a component; a fault names the component, the time and the step.
 pub(crate) fn call<T>(
     state: &mut SystemState,

@@ -12,10 +12,8 @@ use crate::unit::{Handle, ProcessTies, StepOutcome, Unit, UnitResult, Value};
 /// A unit in its place. FMUs stand in it by value and are called without a table of virtual
 /// functions: at the speed of small FMUs the indirections would cost as much as the calls.
 pub(crate) enum Slot {
-    /// An FMU in this process.
-    Fmu(FmuUnit),
-    /// The same, whose calls are measured.
-    Profiled(ProfiledUnit<FmuUnit>),
+    /// An FMU in this process, whose calls may be measured.
+    Fmu(ProfiledUnit<FmuUnit>),
     /// Anything else.
     Other(Box<dyn Unit>),
 }
@@ -30,7 +28,7 @@ impl Slot {
             return Self::Other(unit);
         }
         match (unit as Box<dyn Any>).downcast::<ProfiledUnit<FmuUnit>>() {
-            Ok(unit) => Self::Profiled(*unit),
+            Ok(unit) => Self::Fmu(*unit),
             Err(_) => unreachable!("its type was looked at"),
         }
     }
@@ -38,8 +36,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn set_reals(&mut self, handles: &[Handle], values: &[f64]) -> UnitResult {
         match self {
-            Self::Fmu(unit) => unit.set_reals(handles, values),
-            Self::Profiled(unit) => Unit::set_reals(unit, handles, values),
+            Self::Fmu(unit) => Unit::set_reals(unit, handles, values),
             Self::Other(unit) => unit.set_reals(handles, values),
         }
     }
@@ -47,8 +44,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn get_reals(&mut self, handles: &[Handle], values: &mut [f64]) -> UnitResult {
         match self {
-            Self::Fmu(unit) => unit.get_reals(handles, values),
-            Self::Profiled(unit) => Unit::get_reals(unit, handles, values),
+            Self::Fmu(unit) => Unit::get_reals(unit, handles, values),
             Self::Other(unit) => unit.get_reals(handles, values),
         }
     }
@@ -57,8 +53,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn begin_step(&mut self, time: f64, step: f64) -> UnitResult<Option<StepOutcome>> {
         match self {
-            Self::Fmu(unit) => unit.step(time, step).map(Some),
-            Self::Profiled(unit) => Unit::step(unit, time, step).map(Some),
+            Self::Fmu(unit) => Unit::step(unit, time, step).map(Some),
             Self::Other(unit) => unit.begin_step(time, step),
         }
     }
@@ -73,8 +68,7 @@ impl Slot {
 
     pub(crate) fn warnings(&self) -> u64 {
         match self {
-            Self::Fmu(unit) => unit.warnings(),
-            Self::Profiled(unit) => Unit::warnings(unit),
+            Self::Fmu(unit) => Unit::warnings(unit),
             Self::Other(unit) => unit.warnings(),
         }
     }
@@ -82,8 +76,7 @@ impl Slot {
     /// As [`Unit::process_ties`].
     pub(crate) fn process_ties(&self) -> ProcessTies {
         match self {
-            Self::Fmu(unit) => unit.process_ties(),
-            Self::Profiled(unit) => Unit::process_ties(unit),
+            Self::Fmu(unit) => Unit::process_ties(unit),
             Self::Other(unit) => unit.process_ties(),
         }
     }
@@ -92,7 +85,6 @@ impl Slot {
     pub(crate) fn unit(&mut self) -> &mut dyn Unit {
         match self {
             Self::Fmu(unit) => unit,
-            Self::Profiled(unit) => unit,
             Self::Other(unit) => &mut **unit,
         }
     }
@@ -100,8 +92,7 @@ impl Slot {
     /// The instance of an FMU in this process.
     pub(crate) fn instance(&self) -> Option<&Instance> {
         match self {
-            Self::Fmu(unit) => Some(unit.instance()),
-            Self::Profiled(unit) => Some(unit.unmeasured().instance()),
+            Self::Fmu(unit) => Some(unit.unmeasured().instance()),
             Self::Other(_) => None,
         }
     }
@@ -110,8 +101,7 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn instance_mut(&mut self) -> Option<&mut Instance> {
         match self {
-            Self::Fmu(unit) => Some(unit.instance_mut()),
-            Self::Profiled(unit) => Some(unit.unmeasured_mut().instance_mut()),
+            Self::Fmu(unit) => Some(unit.unmeasured_mut().instance_mut()),
             Self::Other(_) => None,
         }
     }
@@ -120,17 +110,16 @@ impl Slot {
     #[inline(always)]
     pub(crate) fn for_lane(&self) -> Option<(&Instance, bool)> {
         match self {
-            Self::Fmu(unit) => Some(unit.for_lane()),
-            Self::Profiled(unit) => Some(unit.unmeasured().for_lane()),
+            Self::Fmu(unit) => Some(unit.unmeasured().for_lane()),
             Self::Other(_) => None,
         }
     }
 
-    /// The same, if its calls are measured.
-    pub(crate) fn profiled(&self) -> Option<&ProfiledUnit<FmuUnit>> {
+    /// The unit of such an FMU.
+    pub(crate) fn fmu(&self) -> Option<&ProfiledUnit<FmuUnit>> {
         match self {
-            Self::Profiled(unit) => Some(unit),
-            Self::Fmu(_) | Self::Other(_) => None,
+            Self::Fmu(unit) => Some(unit),
+            Self::Other(_) => None,
         }
     }
 
@@ -142,8 +131,7 @@ impl Slot {
         values: &[f64],
     ) -> UnitResult {
         match self {
-            Self::Fmu(unit) => unit.conclude_values(interruption, Some((handles, values))),
-            Self::Profiled(unit) => {
+            Self::Fmu(unit) => {
                 GroupCall::Set.count(unit);
                 let unit = unit.unmeasured_mut();
                 unit.conclude_values(interruption, Some((handles, values)))
@@ -160,8 +148,7 @@ impl Slot {
         step: f64,
     ) -> UnitResult<StepOutcome> {
         match self {
-            Self::Fmu(unit) => unit.conclude_step_in_lane(interruption, time, step),
-            Self::Profiled(unit) => {
+            Self::Fmu(unit) => {
                 GroupCall::Step.count(unit);
                 let unit = unit.unmeasured_mut();
                 unit.conclude_step_in_lane(interruption, time, step)
@@ -173,8 +160,7 @@ impl Slot {
     /// As [`conclude_set`](Self::conclude_set), for outputs that were read.
     pub(crate) fn conclude_get(&mut self, interruption: &Interruption) -> UnitResult {
         match self {
-            Self::Fmu(unit) => unit.conclude_values(interruption, None),
-            Self::Profiled(unit) => {
+            Self::Fmu(unit) => {
                 GroupCall::Get.count(unit);
                 unit.unmeasured_mut().conclude_values(interruption, None)
             }

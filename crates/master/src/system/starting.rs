@@ -13,6 +13,7 @@ use crate::engine;
 use crate::feed_forward::FeedForward;
 use crate::halving_unit::HalvingUnit;
 use crate::interface_order;
+use crate::profile::ProfiledUnit;
 use crate::run::{self, Parts, Run};
 use crate::run_options::RunOptions;
 use crate::start_error::{LoadError, StartError};
@@ -181,7 +182,7 @@ fn slot(
     ties: &mut Ties,
 ) -> Result<Slot, LoadError> {
     ties.during(order, || match order.make(maker)? {
-        Made::Here(unit) => Ok(Slot::Fmu(unit)),
+        Made::Here(unit) => Ok(Slot::Fmu(ProfiledUnit::plain(unit))),
         Made::Around(unit) => Ok(Slot::around(unit)),
         Made::Elsewhere(unit) => Ok(Slot::Other(unit)),
     })

@@ -69,11 +69,11 @@ fn the_middle_deviation_is_that_of_the_parabola_through_three_values() {
         let at = |t: f64| before + last / ratio * t + second * t * (t - ratio);
         assert!((at(-1.0)).abs() < 1e-12);
         let below_chord = 0.5 * (at(0.0) + at(ratio)) - at(0.5 * ratio);
-        let found = middle_deviation(ratio) * (last - before * ratio);
+        let found = Pace::of(ratio, 1.0).deviation * (last - before * ratio);
         assert!((found - below_chord).abs() < 1e-12, "{found} {below_chord}");
     }
-    assert!(AxisCourse::ratio(2.0, 0.0).is_nan());
-    assert_eq!(AxisCourse::ratio(2.0, 4.0), 0.5);
+    assert!(Pace::of(2.0, 0.0).ratio.is_nan());
+    assert_eq!(Pace::of(2.0, 4.0).ratio, 0.5);
 }
 
 /// A unit that follows the curve of its input e, and gives a function of it and of the time as its flow f.
