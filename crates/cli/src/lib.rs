@@ -16,6 +16,8 @@ mod error_bars;
 pub mod exit;
 mod failed_run;
 pub mod failure;
+mod feature;
+mod features;
 mod fmu_log;
 mod fmu_options;
 mod hosts;

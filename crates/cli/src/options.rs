@@ -26,7 +26,6 @@ use crate::hosts::{self, HostOptions};
 use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
-use crate::picture;
 use crate::screen;
 
 /// Most threads, or runs at the same time.
@@ -197,12 +196,6 @@ pub(crate) struct ResultOptions {
     /// Write the summary of the run as JSON
     #[arg(long, value_name = "FILE.json")]
     pub(crate) summary: Option<PathBuf>,
-    /// Draw the recorded variables that move, and the bonds, when the run has ended
-    #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
-    pub(crate) plot: Option<PathBuf>,
-    /// Write the report of the run with its signals: one HTML page that opens offline
-    #[arg(long, value_name = "FILE.html", value_parser = picture::html)]
-    pub(crate) report: Option<PathBuf>,
 }
 
 impl ResultOptions {
@@ -214,18 +207,13 @@ impl ResultOptions {
             output_variable: self.output_variable.clone(),
             initialize_only: false,
             summary: None,
-            plot: None,
-            report: None,
         }
     }
 
-    /// Refuses a choice of variables that are used nowhere; `is_assessed`: error bars are wanted.
-    pub(crate) fn check(&self, is_assessed: bool) -> Result<(), Failure> {
-        let is_shown = self.output_file.is_some()
-            || self.plot.is_some()
-            || self.report.is_some()
-            || self.initialize_only;
-        if is_shown || is_assessed || self.output_variable.is_empty() {
+    /// Refuses a choice of variables that are used nowhere; `is_used`: the run needs it for more than results.
+    pub(crate) fn check(&self, is_used: bool) -> Result<(), Failure> {
+        let is_shown = self.output_file.is_some() || self.initialize_only;
+        if is_shown || is_used || self.output_variable.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage(
@@ -234,21 +222,13 @@ impl ResultOptions {
         Err(failure.help("pass --output-file, --plot, --report or --initialize-only"))
     }
 
-    /// Whether what the run did is written anywhere.
-    pub(crate) fn is_summarized(&self) -> bool {
-        self.summary.is_some() || self.report.is_some()
-    }
-
     /// The files that are written, by their options.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
         let output = self.output_file.as_deref();
         let output = output.filter(|path| *path != Path::new("-"));
         let output = output.map(|path| ("--output-file", path));
         let summary = self.summary.as_deref().map(|path| ("--summary", path));
-        let plot = self.plot.as_deref().map(|path| ("--plot", path));
-        let report = self.report.as_deref().map(|path| ("--report", path));
-        let further = [summary, plot, report].into_iter().flatten();
-        output.into_iter().chain(further).collect()
+        output.into_iter().chain(summary).collect()
     }
 }
 
