@@ -165,17 +165,14 @@ pub(crate) struct Ending<'a> {
 }
 
 impl Ending<'_> {
-    /// Has all features write their files; the first failure, of the summary or of them.
+    /// Has all features write their files; the first failure.
     pub(crate) fn write(
         &self,
         features: &[&dyn Feature],
         summary: &Summary<'_>,
-        written: Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let write = |written: Result<(), Failure>, feature: &&dyn Feature| {
-            written.and(feature.write(self, summary))
-        };
-        features.iter().fold(written, write)
+        let written = features.iter().map(|feature| feature.write(self, summary));
+        written.fold(Ok(()), Result::and)
     }
 }
 

@@ -10,15 +10,17 @@ use crate::feature::Feature;
 use crate::profile::ProfileOptions;
 use crate::real_time::RealTimeOptions;
 use crate::report_page::ReportOptions;
+use crate::summary_file::SummaryOptions;
 
-/// All features: in this order they act, write their files and add to the closing lines. Those of systems come first, as
-/// their options do.
+/// All features: in this order they act, write their files and add to the closing lines. Those of systems come last,
+/// though `run --help` shows their options first.
 const FEATURES: &[Entry] = &[
-    Entry::new::<CheckOptions>(OF_SYSTEMS),
+    Entry::new::<SummaryOptions>(OF_ALL),
     Entry::new::<PlotOptions>(OF_ALL),
     Entry::new::<ReportOptions>(OF_ALL),
     Entry::new::<RealTimeOptions>(OF_ALL),
     Entry::new::<ProfileOptions>(OF_ALL),
+    Entry::new::<CheckOptions>(OF_SYSTEMS),
 ];
 
 /// Of `run`.

@@ -193,9 +193,6 @@ pub(crate) struct ResultOptions {
     /// End after Initialization Mode, and show the values of the variables there
     #[arg(long)]
     pub(crate) initialize_only: bool,
-    /// Write the summary of the run as JSON
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) summary: Option<PathBuf>,
 }
 
 impl ResultOptions {
@@ -206,7 +203,6 @@ impl ResultOptions {
             output_interval: None,
             output_variable: self.output_variable.clone(),
             initialize_only: false,
-            summary: None,
         }
     }
 
@@ -222,13 +218,11 @@ impl ResultOptions {
         Err(failure.help("pass --output-file, --plot, --report or --initialize-only"))
     }
 
-    /// The files that are written, by their options.
-    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
+    /// The file that is written, by its option.
+    pub(crate) fn output(&self) -> Option<Named<'_>> {
         let output = self.output_file.as_deref();
         let output = output.filter(|path| *path != Path::new("-"));
-        let output = output.map(|path| ("--output-file", path));
-        let summary = self.summary.as_deref().map(|path| ("--summary", path));
-        output.into_iter().chain(summary).collect()
+        output.map(|path| ("--output-file", path))
     }
 }
 

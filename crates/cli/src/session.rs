@@ -44,7 +44,6 @@ use crate::screen;
 use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
-use crate::summary_file;
 use crate::table_options::InputOptions;
 use crate::verification::VerificationOptions;
 
@@ -289,7 +288,7 @@ impl Session<'_> {
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         self.check_end()?;
-        let mut outputs = self.options.results.outputs();
+        let mut outputs: Vec<Named<'_>> = self.options.results.output().into_iter().collect();
         outputs.extend(self.features.iter().flat_map(|feature| feature.outputs()));
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
@@ -302,9 +301,7 @@ impl Session<'_> {
         let needs = self.needs();
         let file = output.map(|path| ResultFile::create(path, needs.queued_rows));
         let file = file.transpose()?;
-        let is_summarized = self.options.results.summary.is_some()
-            || needs.summary
-            || file.as_ref().is_some_and(ResultFile::keeps_metadata);
+        let is_summarized = needs.summary || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.options.fmus.open_options());
@@ -444,9 +441,6 @@ impl Session<'_> {
     }
 
     fn remove_earlier_reports(&self) {
-        if let Some(path) = &self.options.results.summary {
-            surroundings::in_own(|| summary_file::remove_earlier(path));
-        }
         for feature in &self.features {
             let outputs = feature.outputs().into_iter();
             surroundings::in_own(|| {

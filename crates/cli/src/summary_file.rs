@@ -1,23 +1,48 @@
 //! Files of summaries: written whole, and in place of other summaries only.
+//!
+//! A feature of all runs. Studies and fits write summaries of their own.
 
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::feature::{Ending, Feature, Needs};
+use crate::overwriting::Named;
 use crate::screen;
+use crate::summary::Summary;
 
-/// Removes the summary of an earlier run, so that it stands for no later one.
-pub(crate) fn remove_earlier(path: &Path) {
-    // A file that cannot be removed is replaced, or that fails and is reported.
-    if path.is_file() {
-        let _ = std::fs::remove_file(path);
+// Whether programs get a summary.
+#[derive(Args)]
+pub(crate) struct SummaryOptions {
+    /// Write the summary of the run as JSON
+    #[arg(long, value_name = "FILE.json", help_heading = "Results")]
+    summary: Option<PathBuf>,
+}
+
+impl Feature for SummaryOptions {
+    fn outputs(&self) -> Vec<Named<'_>> {
+        let path = self.summary.iter();
+        path.map(|path| ("--summary", path.as_path())).collect()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            summary: self.summary.is_some(),
+            ..Needs::default()
+        }
+    }
+
+    fn write(&self, _: &Ending<'_>, summary: &Summary<'_>) -> Result<(), Failure> {
+        let path = self.summary.as_ref();
+        path.map_or(Ok(()), |path| write(path, summary))
     }
 }
 
-/// As [`remove_earlier`], and refuses a file that is not a summary.
+/// Removes the summary of an earlier run, so that it stands for no later one; refuses a file that is not a summary.
 ///
 /// # Errors
 /// A wrong use of the command.
@@ -26,7 +51,10 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
         let text = format!("--summary {} is not a summary", path.display());
         return Err(Failure::usage(text).help("write to another file"));
     }
-    remove_earlier(path);
+    if path.is_file() {
+        // A file that cannot be removed is replaced, or that fails and is reported.
+        let _ = std::fs::remove_file(path);
+    }
     Ok(())
 }
 

@@ -24,7 +24,6 @@ use crate::numbers::count;
 use crate::options::ExecutionOptions;
 use crate::screen;
 use crate::summary::{CrashSummary, Summary};
-use crate::summary_file;
 
 /// Facts of a run that its parent needs.
 pub(crate) struct Plan<'a> {
@@ -36,8 +35,6 @@ pub(crate) struct Plan<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// The result.
     pub(crate) output: Option<&'a Path>,
-    /// The summary for programs.
-    pub(crate) summary: Option<&'a Path>,
     /// Reads the system once more, for the picture of a run that does not report by itself.
     pub(crate) read: Option<&'a dyn Fn() -> Result<SystemFile, Failure>>,
     /// The features of the run.
@@ -52,7 +49,6 @@ impl<'a> Plan<'a> {
             live: None,
             execution,
             output: None,
-            summary: None,
             read: None,
             features: Vec::new(),
         }
@@ -155,15 +151,12 @@ impl Plan<'_> {
         }
         crash.graph = self.diagram();
         page.into_iter().for_each(|page| page.keep_crash(&crash));
-        let written = self
-            .summary
-            .map_or(Ok(()), |path| summary_file::write(path, &crash));
-        ending.write(&self.features, &crash, written)
+        ending.write(&self.features, &crash)
     }
 
     /// The picture of the system, where it is asked for and the file can be read once more.
     fn diagram(&self) -> Option<Diagram> {
-        let is_wanted = self.summary.is_some() || Needs::of(&self.features).summary;
+        let is_wanted = Needs::of(&self.features).summary;
         let is_lasting = is_wanted && (self.system.is_file() || self.system.is_dir());
         let read = self.read.filter(|_| is_lasting)?;
         read().ok().as_ref().map(Diagram::of)

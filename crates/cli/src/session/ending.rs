@@ -15,7 +15,6 @@ use crate::session_warnings::{
 };
 use crate::state_options::StateOptions;
 use crate::summary::{OutputFile, Summary};
-use crate::summary_file;
 
 impl Session<'_> {
     /// Writes the summaries and turns the outcome into an exit code or a failure.
@@ -67,14 +66,9 @@ impl Session<'_> {
         ending.trouble = no_good.as_deref();
         ending.drawing = drawing.as_ref();
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
-        let path = self.options.results.summary.as_ref();
-        let written = path.map_or(Ok(()), |path| summary_file::write(path, &summary));
-        let written = ending.write(&self.features, &summary, written);
-        let objections = self
-            .features
-            .iter()
-            .filter_map(|feature| feature.objection());
-        let objections: Vec<Objection> = objections.collect();
+        let written = ending.write(&self.features, &summary);
+        let features = self.features.iter();
+        let objections: Vec<Objection> = features.filter_map(|of| of.objection()).collect();
         if let Err(error) = outcome {
             if is_broken_pipe(&error) && objections.is_empty() {
                 return written.map(|()| Exit::Success);
@@ -92,16 +86,7 @@ impl Session<'_> {
         if is_closed {
             screen::print_beside(self.prints_results(), &summary.for_people())?;
         }
-        let object = |ended, objection: Objection| match ended {
-            Ok(Exit::Success) => {
-                let failure = Failure::new(Exit::CheckFailed, Message::error(&*objection.text));
-                Err(match is_closed {
-                    true => failure,
-                    false => objection.explain(failure),
-                })
-            }
-            ended => ended.map_err(|failure: Failure| failure.detail(objection.text)),
-        };
+        let object = |ended, objection| object(ended, objection, is_closed);
         objections.into_iter().fold(self.exit(report), object)
     }
 
@@ -179,4 +164,20 @@ impl Session<'_> {
             _ => None,
         }
     }
+}
+
+/// How a run ends that a feature objects to; `is_told`: the closing lines have the details.
+fn object(
+    ended: Result<Exit, Failure>,
+    objection: Objection,
+    is_told: bool,
+) -> Result<Exit, Failure> {
+    if !matches!(ended, Ok(Exit::Success)) {
+        return ended.map_err(|failure| failure.detail(objection.text));
+    }
+    let failure = Failure::new(Exit::CheckFailed, Message::error(&*objection.text));
+    Err(match is_told {
+        true => failure,
+        false => objection.explain(failure),
+    })
 }

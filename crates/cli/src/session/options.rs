@@ -45,9 +45,12 @@ impl SessionOptions {
 
     /// The files that are written, by their options.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
-        let mut outputs = self.results.outputs();
-        outputs.extend(self.features.iter().flat_map(Feature::outputs));
-        outputs
+        let of_features = self.features.iter().flat_map(Feature::outputs);
+        self.results
+            .output()
+            .into_iter()
+            .chain(of_features)
+            .collect()
     }
 
     /// The options that the parent of the run of a system needs.
@@ -55,7 +58,6 @@ impl SessionOptions {
         Plan {
             live: Some(&self.live),
             output: self.results.output_file.as_deref(),
-            summary: self.results.summary.as_deref(),
             features,
             ..Plan::without_files(system, &self.execution)
         }

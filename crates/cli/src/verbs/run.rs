@@ -87,8 +87,8 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
 }
 
 fn features(options: &Options) -> Vec<&dyn Feature> {
-    let of_all = options.session.features.iter();
-    options.features.iter().chain(of_all).collect()
+    let of_systems = options.features.iter();
+    options.session.features.iter().chain(of_systems).collect()
 }
 
 /// Files that are read besides the system's.
