@@ -10,15 +10,14 @@ use clap::Args;
 use gyrator::{RunError, System};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, checks};
 use gyrator_system::SystemFile;
-use gyrator_worker::surroundings;
 
 use crate::failure::Failure;
 use crate::feature::{Ending, Feature, Objection, Observing};
 use crate::input_kind::{self, Wanted};
+use crate::junit;
 use crate::numbers::count;
-use crate::overwriting::Named;
+use crate::overwriting::{self, Named};
 use crate::summary::Summary;
-use crate::{junit, screen};
 
 /// Checks that are shown to people where they do not hold; programs get all.
 const SHOWN: usize = 20;
@@ -129,12 +128,9 @@ impl Feature for CheckOptions {
         };
         let system = ending.system.display().to_string();
         let text = junit::report(&system, summary.checks, ending.trouble);
-        let written = text.and_then(|text| {
-            surroundings::in_own(|| match path.is_file() && !junit::is_report(path) {
-                true => Err(std::io::Error::other("the file is not a JUnit report")),
-                false => screen::file(path, &text),
-            })
-        });
+        let refusal = "the file is not a JUnit report";
+        let write = |text: String| overwriting::replace(path, &text, junit::is_report, refusal);
+        let written = text.and_then(write);
         written.map_err(|error| {
             Failure::not_written(format!("the JUnit report {}", path.display()), &error)
         })

@@ -3,7 +3,6 @@
 //! A feature of all runs. `gyrator report` writes pages of results, too.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,15 +10,14 @@ use gyrator_graph::Diagram;
 use gyrator_plot::{Choice, UnknownName, choose};
 use gyrator_record::{Column, Decimated, ReadTableError, ResultFile};
 use gyrator_report::{Drawing, Page};
-use gyrator_worker::surroundings;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::feature::{Ending, Feature, Needs};
-use crate::overwriting::Named;
+use crate::overwriting::{self, Named};
 use crate::summary::Summary;
-use crate::{picture, profile, screen};
+use crate::{picture, profile};
 
 /// Signals that a page shows where none are named; more are more than a reader looks at.
 const MOST: usize = 40;
@@ -31,7 +29,7 @@ const LARGEST_GRAPH: usize = 100_000;
 const MOST_COMPONENTS: usize = 200;
 
 /// The beginning of a page.
-const DOCTYPE: &[u8] = b"<!doctype html>";
+const DOCTYPE: &str = "<!doctype html>";
 
 // Whether the run is reported as a page.
 #[derive(Args)]
@@ -164,7 +162,7 @@ pub(crate) fn write(
     drawing: Drawing,
     remarks: &[String],
 ) -> Result<(), Failure> {
-    let write = || {
+    let write = || -> std::io::Result<()> {
         let summary: Value = serde_json::to_value(summary)?;
         let graph = graph_of(&summary);
         let page = Page {
@@ -174,13 +172,7 @@ pub(crate) fn write(
             remarks,
             live: None,
         };
-        let html = page.html();
-        surroundings::in_own(|| {
-            if path.is_file() && !is_page(path) {
-                return Err(io::Error::other("the file is no page"));
-            }
-            screen::file(path, &html)
-        })
+        overwriting::replace(path, &page.html(), is_page, "the file is no page")
     };
     write().map_err(|error| Failure::not_written(format!("the report {}", path.display()), &error))
 }
@@ -197,12 +189,9 @@ fn write_kept(path: &Path, summary: &impl Serialize, rows: Option<&Path>) -> Res
     write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
 }
 
-/// Whether a file may be a page: a file that is none may be an input that was not read yet.
+/// Whether a file may be a page.
 fn is_page(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map(|file| file.take(DOCTYPE.len() as u64));
-    let read = file.and_then(|mut file| file.read_to_end(&mut head));
-    read.is_ok() && (head.is_empty() || head.eq_ignore_ascii_case(DOCTYPE))
+    overwriting::begins_with(path, DOCTYPE)
 }
 
 #[cfg(test)]

@@ -2,16 +2,14 @@
 //!
 //! A feature of all runs. Studies and fits write summaries of their own.
 
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator_worker::surroundings;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::feature::{Ending, Feature, Needs};
-use crate::overwriting::Named;
+use crate::overwriting::{self, Named};
 use crate::screen;
 use crate::summary::Summary;
 
@@ -65,19 +63,12 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
 pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     let write = || {
         let text = screen::json(summary)?;
-        surroundings::in_own(|| {
-            if path.is_file() && !is_summary(path) {
-                return Err(io::Error::other("the file is not a summary"));
-            }
-            screen::file(path, &text)
-        })
+        overwriting::replace(path, &text, is_summary, "the file is not a summary")
     };
     write().map_err(|error| Failure::not_written(format!("the summary {}", path.display()), &error))
 }
 
-/// Whether a file may be a summary: a file that is none may be an input that was not read yet.
+/// Whether a file may be a summary.
 fn is_summary(path: &Path) -> bool {
-    let mut first = [0];
-    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
-    matches!(file, Ok(0)) || first == [b'{']
+    overwriting::begins_with(path, "{")
 }
