@@ -10,6 +10,7 @@ use gyrator::observer::Observer;
 use gyrator::profile::Profile;
 use gyrator::real_time::Held;
 use gyrator::record::Selection;
+use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, System};
 use gyrator_report::Drawing;
 use gyrator_system::SystemFile;
@@ -53,6 +54,11 @@ pub(crate) trait Feature {
     fn prepare(&self, system: &System, file: &SystemFile) -> Result<(), Failure> {
         let _ = (system, file);
         Ok(())
+    }
+
+    /// Makes the units of FMUs, by the maker of the run or by others around it.
+    fn units(&self, maker: Box<dyn UnitMaker>) -> Result<Box<dyn UnitMaker>, Failure> {
+        Ok(maker)
     }
 
     /// Makes ready. The FMUs are initialised.

@@ -4,6 +4,7 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
+use crate::call_recording::CallRecordingOptions;
 use crate::checks::CheckOptions;
 use crate::drawing::PlotOptions;
 use crate::feature::Feature;
@@ -19,6 +20,7 @@ const FEATURES: &[Entry] = &[
     Entry::new::<PlotOptions>(OF_ALL),
     Entry::new::<ReportOptions>(OF_ALL),
     Entry::new::<RealTimeOptions>(OF_ALL),
+    Entry::new::<CallRecordingOptions>(OF_ALL),
     Entry::new::<ProfileOptions>(OF_ALL),
     Entry::new::<CheckOptions>(OF_SYSTEMS),
 ];

@@ -9,6 +9,7 @@
 
 pub mod aligned;
 pub mod benchmark_options;
+mod call_recording;
 mod checks;
 mod companions;
 mod drawing;

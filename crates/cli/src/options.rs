@@ -226,15 +226,6 @@ impl ResultOptions {
     }
 }
 
-// Which calls are recorded.
-#[derive(Debug, Args)]
-pub(crate) struct CallRecordingOptions {
-    /// Record the calls of every FMU with their answers in this folder, as COMPONENT.calls for `gyrator replay`, with
-    /// the FMU beside it
-    #[arg(long, value_name = "FOLDER", help_heading = "FMUs")]
-    pub(crate) record_calls: Option<PathBuf>,
-}
-
 // How the simulation is carried out, and what is said about it; none of it changes a result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Execution")]

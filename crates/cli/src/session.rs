@@ -23,13 +23,12 @@ use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
 use gyrator_assess::Kept;
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
-use gyrator_replay::RecordCalls;
 use gyrator_system::{MissingTime, Problem, SystemFile};
 use gyrator_worker::{Worker, surroundings};
 
 use crate::error_bars::Assessment;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::feature::{Feature, Needs, Start};
 use crate::fmu_log;
 use crate::hosts;
@@ -383,17 +382,9 @@ impl Session<'_> {
         let execution = &self.options.execution;
         let isolation = hosts::isolation(execution.timeout()).profile(profile.clone());
         let units = execution.units(&self.system, profile.as_ref(), isolation);
-        let maker = ProfiledUnits::new(units, profile);
-        Ok(match &self.options.calls.record_calls {
-            None => Box::new(maker),
-            Some(folder) => {
-                surroundings::in_own(|| std::fs::create_dir_all(folder)).map_err(|error| {
-                    let text = format!("the folder {}: {error}", folder.display());
-                    Failure::new(Exit::Failed, Message::error(text))
-                })?;
-                Box::new(RecordCalls::new(folder, maker))
-            }
-        })
+        let maker: Box<dyn UnitMaker> = Box::new(ProfiledUnits::new(units, profile));
+        let mut features = self.features.iter();
+        features.try_fold(maker, |maker, feature| feature.units(maker))
     }
 
     /// The system with what a saved state has it without, and that state.

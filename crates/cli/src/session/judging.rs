@@ -62,10 +62,6 @@ impl Session<'_> {
             Some("there is no second run beside a live page: a run without --live tells why")
         } else if let Some(why) = self.needs().no_second_run {
             Some(why)
-        } else if options.calls.record_calls.is_some() {
-            Some(
-                "there is no second run while calls are recorded: a run without --record-calls tells why",
-            )
         } else if !hosts::named(&self.system).is_empty() {
             Some("there is no second run on other machines: `gyrator doctor` may tell why")
         } else if self.states.and_then(StateOptions::input).is_some() {

@@ -8,7 +8,7 @@ use crate::feature::Feature;
 use crate::features::{Features, OF_ALL};
 use crate::fmu_options::FmuOptions;
 use crate::live::LiveOptions;
-use crate::options::{CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ResultOptions};
+use crate::options::{ErrorBarOptions, ExecutionOptions, ResultOptions};
 use crate::overwriting::Named;
 use crate::progress::ShowOptions;
 use crate::supervision::Plan;
@@ -23,8 +23,6 @@ pub(crate) struct SessionOptions {
     #[command(flatten)]
     pub(crate) fmus: FmuOptions,
     #[command(flatten)]
-    pub(super) calls: CallRecordingOptions,
-    #[command(flatten)]
     pub(crate) features: Features<OF_ALL>,
     #[command(flatten)]
     pub(super) live: LiveOptions,
@@ -38,7 +36,6 @@ impl SessionOptions {
     /// The same options for a run that leaves its rows to another one, and writes no files.
     pub(crate) fn for_companion(mut self) -> Self {
         self.results = self.results.without_files();
-        self.calls.record_calls = None;
         self.features = Features::default();
         self
     }
