@@ -4,25 +4,18 @@
 
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
-use crate::call_recording::CallRecordingOptions;
-use crate::checks::CheckOptions;
-use crate::drawing::PlotOptions;
 use crate::feature::Feature;
-use crate::profile::ProfileOptions;
-use crate::real_time::RealTimeOptions;
-use crate::report_page::ReportOptions;
-use crate::summary_file::SummaryOptions;
 
 /// All features: in this order they act, write their files and add to the closing lines. Those of systems come last,
 /// though `run --help` shows their options first.
 const FEATURES: &[Entry] = &[
-    Entry::new::<SummaryOptions>(OF_ALL),
-    Entry::new::<PlotOptions>(OF_ALL),
-    Entry::new::<ReportOptions>(OF_ALL),
-    Entry::new::<RealTimeOptions>(OF_ALL),
-    Entry::new::<CallRecordingOptions>(OF_ALL),
-    Entry::new::<ProfileOptions>(OF_ALL),
-    Entry::new::<CheckOptions>(OF_SYSTEMS),
+    Entry::new::<crate::summary_file::SummaryOptions>(OF_ALL),
+    Entry::new::<crate::drawing::PlotOptions>(OF_ALL),
+    Entry::new::<crate::report_page::ReportOptions>(OF_ALL),
+    Entry::new::<crate::real_time::RealTimeOptions>(OF_ALL),
+    Entry::new::<crate::call_recording::CallRecordingOptions>(OF_ALL),
+    Entry::new::<crate::profile::ProfileOptions>(OF_ALL),
+    Entry::new::<crate::checks::CheckOptions>(OF_SYSTEMS),
 ];
 
 /// Of `run`.
