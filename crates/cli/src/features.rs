@@ -12,6 +12,7 @@ const FEATURES: &[Entry] = &[
     Entry::new::<crate::summary_file::SummaryOptions>(OF_ALL),
     Entry::new::<crate::drawing::PlotOptions>(OF_ALL),
     Entry::new::<crate::report_page::ReportOptions>(OF_ALL),
+    Entry::new::<crate::markdown::MarkdownOptions>(OF_ALL),
     Entry::new::<crate::real_time::RealTimeOptions>(OF_ALL),
     Entry::new::<crate::call_recording::CallRecordingOptions>(OF_ALL),
     Entry::new::<crate::profile::ProfileOptions>(OF_ALL),

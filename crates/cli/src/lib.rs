@@ -28,6 +28,7 @@ mod input_kind;
 mod interrupt;
 mod junit;
 mod live;
+mod markdown;
 pub mod numbers;
 mod options;
 mod overwriting;
