@@ -60,14 +60,14 @@ impl CheckOptions {
 }
 
 impl Feature for CheckOptions {
-    fn inputs(&self) -> Vec<Named<'_>> {
-        let path = self.check.iter();
-        path.map(|path| ("the checks", path.as_path())).collect()
+    fn input(&self) -> Option<Named<'_>> {
+        let path = self.check.as_deref();
+        path.map(|path| ("the checks", path))
     }
 
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.junit.iter();
-        path.map(|path| ("--junit", path.as_path())).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.junit.as_deref();
+        path.map(|path| ("--junit", path))
     }
 
     fn is_earlier(&self, output: &Path) -> bool {

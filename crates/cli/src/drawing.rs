@@ -32,9 +32,9 @@ pub(crate) struct PlotOptions {
 }
 
 impl Feature for PlotOptions {
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.plot.iter();
-        path.map(|path| ("--plot", path.as_path())).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.plot.as_deref();
+        path.map(|path| ("--plot", path))
     }
 
     fn needs(&self) -> Needs {

@@ -24,17 +24,17 @@ use crate::summary::Summary;
 
 /// A feature: its options, and what it keeps while the run goes on. Without its options it does nothing.
 pub(crate) trait Feature {
-    /// Files that are read, each with what it is.
-    fn inputs(&self) -> Vec<Named<'_>> {
-        Vec::new()
+    /// The file that is read, with what it is.
+    fn input(&self) -> Option<Named<'_>> {
+        None
     }
 
-    /// Files that are written, by their options.
-    fn outputs(&self) -> Vec<Named<'_>> {
-        Vec::new()
+    /// The file that is written, by its option.
+    fn output(&self) -> Option<Named<'_>> {
+        None
     }
 
-    /// Whether an output is that of an earlier run: such a file is removed at the start, so that it stands for no later
+    /// Whether the output is that of an earlier run: such a file is removed at the start, so that it stands for no later
     /// run.
     fn is_earlier(&self, output: &Path) -> bool {
         output.is_file()
@@ -170,7 +170,21 @@ pub(crate) struct Ending<'a> {
     pub(crate) remarks: &'a [String],
 }
 
-impl Ending<'_> {
+impl<'a> Ending<'a> {
+    /// The end of a run of which nothing is known.
+    pub(crate) const fn unknown(system: &'a Path) -> Self {
+        Self {
+            system,
+            report: None,
+            trouble: None,
+            rows: None,
+            profile: None,
+            assessed: None,
+            drawing: None,
+            remarks: &[],
+        }
+    }
+
     /// Has all features write their files; the first failure.
     pub(crate) fn write(
         &self,

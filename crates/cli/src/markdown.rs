@@ -39,9 +39,9 @@ fn markdown(text: &str) -> Result<PathBuf, String> {
 }
 
 impl Feature for MarkdownOptions {
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.markdown.iter();
-        path.map(|path| ("--markdown", path.as_path())).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.markdown.as_deref();
+        path.map(|path| ("--markdown", path))
     }
 
     fn is_earlier(&self, output: &Path) -> bool {

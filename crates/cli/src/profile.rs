@@ -51,9 +51,8 @@ impl ProfileOptions {
 }
 
 impl Feature for ProfileOptions {
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.trace().into_iter();
-        path.map(|path| ("--profile", path)).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        self.trace().map(|path| ("--profile", path))
     }
 
     fn needs(&self) -> Needs {

@@ -40,9 +40,9 @@ pub(crate) struct ReportOptions {
 }
 
 impl Feature for ReportOptions {
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.report.iter();
-        path.map(|path| ("--report", path.as_path())).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.report.as_deref();
+        path.map(|path| ("--report", path))
     }
 
     fn is_earlier(&self, output: &Path) -> bool {

@@ -288,7 +288,7 @@ impl Session<'_> {
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         self.check_end()?;
         let mut outputs: Vec<Named<'_>> = self.options.results.output().into_iter().collect();
-        outputs.extend(self.features.iter().flat_map(|feature| feature.outputs()));
+        outputs.extend(self.features.iter().flat_map(|feature| feature.output()));
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
         let (described, resumed) = self.resumption()?;
@@ -433,9 +433,11 @@ impl Session<'_> {
 
     fn remove_earlier_reports(&self) {
         for feature in &self.features {
-            let outputs = feature.outputs().into_iter();
             surroundings::in_own(|| {
-                for (_, path) in outputs.filter(|(_, path)| feature.is_earlier(path)) {
+                if let Some((_, path)) = feature
+                    .output()
+                    .filter(|(_, path)| feature.is_earlier(path))
+                {
                     // A file that cannot be removed is replaced, or that fails and is reported.
                     let _ = std::fs::remove_file(path);
                 }

@@ -22,9 +22,9 @@ pub(crate) struct SummaryOptions {
 }
 
 impl Feature for SummaryOptions {
-    fn outputs(&self) -> Vec<Named<'_>> {
-        let path = self.summary.iter();
-        path.map(|path| ("--summary", path.as_path())).collect()
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.summary.as_deref();
+        path.map(|path| ("--summary", path))
     }
 
     fn needs(&self) -> Needs {

@@ -137,14 +137,9 @@ impl Plan<'_> {
         let rows = crash.output.as_ref().map(|(path, _)| path.clone());
         let mut crash = Summary::of_crash(crash);
         let ending = Ending {
-            system: self.system,
-            report: None,
             trouble: Some(why),
             rows: rows.as_deref(),
-            profile: None,
-            assessed: None,
-            drawing: None,
-            remarks: &[],
+            ..Ending::unknown(self.system)
         };
         for feature in &self.features {
             feature.summarize(&ending, &mut crash);

@@ -39,14 +39,11 @@ impl Session<'_> {
         let assessed = end.judged.assessed.as_ref();
         let drawn = running.drawn.as_ref();
         let mut ending = Ending {
-            system: &self.system.source.path,
             report: Some(report),
-            trouble: None,
-            rows: None,
             profile: running.profile.as_ref(),
             assessed,
-            drawing: None,
             remarks: drawn.map_or(&[], |drawn| &drawn.remarks),
+            ..Ending::unknown(&self.system.source.path)
         };
         for feature in &self.features {
             feature.summarize(&ending, &mut summary);

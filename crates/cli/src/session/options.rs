@@ -42,7 +42,7 @@ impl SessionOptions {
 
     /// The files that are written, by their options.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
-        let of_features = self.features.iter().flat_map(Feature::outputs);
+        let of_features = self.features.iter().flat_map(Feature::output);
         self.results
             .output()
             .into_iter()

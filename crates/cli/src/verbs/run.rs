@@ -71,7 +71,7 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     let mut inputs = inputs(&options);
     inputs.push(("the system file", &options.system));
     let mut outputs = options.session.outputs();
-    outputs.extend(options.features.iter().flat_map(Feature::outputs));
+    outputs.extend(options.features.iter().flat_map(Feature::output));
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
     // The result file says by itself, and at once, that it has no folder.
@@ -98,7 +98,7 @@ fn inputs(options: &Options) -> Vec<Named<'_>> {
     let input_file = options.inputs.input_file.as_deref();
     let input_file = input_file.map(|path| ("the input file", path));
     let features = features(options).into_iter();
-    let of_features = features.flat_map(Feature::inputs);
+    let of_features = features.flat_map(Feature::input);
     let all = feed_forward.into_iter().chain(input_file);
     let all = all.chain(of_features).chain(options.states.input());
     all.collect()
