@@ -64,6 +64,7 @@ class SimulateOptions(_Shared, total=False):
     initialize_only: bool
     plot: StrPath | None
     report: StrPath | None
+    markdown: StrPath | None
     profile: bool | StrPath | None
     record_calls: StrPath | None
     real_time: bool | float | None

@@ -15,7 +15,7 @@ use gyrator::system::StateFile;
 use gyrator::unit::{Capabilities, Handle, StepOutcome, UnitDescription, UnitResult};
 use gyrator::{LinearUnit, Run, RunOptions, System, Unit};
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, OpenOptions};
-use gyrator_record::{Decimated, ResultFile, Values};
+use gyrator_record::{ALL_TIMES, Decimated, ResultFile, Values};
 use gyrator_system::{Problem, SystemFile, toml_file};
 use gyrator_worker::replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use tempfile::NamedTempFile;
@@ -390,7 +390,7 @@ fn in_blocks(bytes: &[u8], ending: &str) -> Option<(bool, bool)> {
         return Some((table.is_ok(), false));
     };
     let columns: Vec<usize> = (0..result.columns().len()).collect();
-    let Ok(decimated) = Decimated::read(&result, &columns, 4) else {
+    let Ok(decimated) = Decimated::read(&result, &columns, 4, ALL_TIMES) else {
         return Some((table.is_ok(), false));
     };
     let (times, columns) = decimated.aligned();

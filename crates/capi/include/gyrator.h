@@ -360,7 +360,7 @@ gyrator_code gyrator_run_write_real(gyrator_run *run, gyrator_text name, double 
 gyrator_code gyrator_run_bond_energy(gyrator_run *run, gyrator_text name, gyrator_bond_energy *energy);
 
 /**
- * The report until now as JSON, as docs/results.md describes the summary. The text is valid until the next call of this function or the
+ * The report until now as JSON, as docs/summary.md describes the summary. The text is valid until the next call of this function or the
  * end of the run.
  */
 gyrator_code gyrator_run_summary(gyrator_run *run,

@@ -270,7 +270,7 @@ pub extern "C" fn gyrator_run_bond_energy(
     })
 }
 
-/// The report until now as JSON, as docs/results.md describes the summary. The text is valid until the next call of this function or the
+/// The report until now as JSON, as docs/summary.md describes the summary. The text is valid until the next call of this function or the
 /// end of the run.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_summary(

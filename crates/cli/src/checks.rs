@@ -1,25 +1,29 @@
 //! The checks of a run: their options, what was found of them, for people and as JUnit.
+//!
+//! A feature of runs of systems.
 
+use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gyrator::graph::Graph;
+use gyrator::{RunError, System};
 use gyrator_assess::{Checks, Finding, Judging, Outcome, checks};
-use gyrator_system::Experiment;
-use gyrator_worker::surroundings;
+use gyrator_system::SystemFile;
 
 use crate::failure::Failure;
+use crate::feature::{Ending, Feature, Objection, Observing};
 use crate::input_kind::{self, Wanted};
+use crate::junit;
 use crate::numbers::count;
-use crate::overwriting::Named;
-use crate::{junit, screen};
+use crate::overwriting::{self, Named};
+use crate::summary::Summary;
 
 /// Checks that are shown to people where they do not hold; programs get all.
 const SHOWN: usize = 20;
 
 // Checks of a run.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[command(next_help_heading = "Checks")]
 pub(crate) struct CheckOptions {
     /// Check signals, energies and verdict during the run with the checks of this file; exit code 6 if one fails
@@ -28,21 +32,17 @@ pub(crate) struct CheckOptions {
     /// Write the results of the checks as JUnit XML, for build servers, even if the run fails
     #[arg(long, value_name = "FILE.xml", requires = "check")]
     junit: Option<PathBuf>,
+    #[arg(skip)]
+    checks: OnceCell<Checks>,
+    #[arg(skip)]
+    judging: OnceCell<Judging>,
+    #[arg(skip)]
+    findings: OnceCell<Vec<Finding>>,
 }
 
 impl CheckOptions {
-    /// The file of checks, if there is one.
-    pub(crate) fn input(&self) -> Option<Named<'_>> {
-        self.check.as_deref().map(|path| ("the checks", path))
-    }
-
-    /// The file that is written, by its option.
-    pub(crate) fn output(&self) -> Option<Named<'_>> {
-        self.junit.as_deref().map(|path| ("--junit", path))
-    }
-
-    /// Reads the checks.
-    pub(crate) fn read(&self) -> Result<Option<Checks>, Failure> {
+    /// The checks of the file, if there is one.
+    fn checks(&self) -> Result<Option<Checks>, Failure> {
         let Some(path) = &self.check else {
             return Ok(None);
         };
@@ -51,60 +51,94 @@ impl CheckOptions {
     }
 
     /// The findings of a run that did not begin or has crashed, for the reason `why`.
-    pub(crate) fn not_judged(&self, why: &str) -> Vec<Finding> {
-        match self.read() {
-            Ok(Some(checks)) => checks.not_judged(why),
+    fn not_judged(&self, why: &str) -> Vec<Finding> {
+        match self.checks() {
+            Ok(Some(checks)) => checks.not_judged(why.lines().next().unwrap_or_default()),
             _ => Vec::new(),
         }
     }
+}
 
-    /// Writes the findings as JUnit, where that was asked for. `trouble` says why the run is no good whatever the checks
-    /// found.
-    pub(crate) fn write(
-        &self,
-        system: &Path,
-        findings: &[Finding],
-        trouble: Option<&str>,
-    ) -> Result<(), Failure> {
+impl Feature for CheckOptions {
+    fn input(&self) -> Option<Named<'_>> {
+        let path = self.check.as_deref();
+        path.map(|path| ("the checks", path))
+    }
+
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.junit.as_deref();
+        path.map(|path| ("--junit", path))
+    }
+
+    fn is_earlier(&self, output: &Path) -> bool {
+        output.is_file() && junit::is_report(output)
+    }
+
+    fn read(&self) -> Result<(), Failure> {
+        if let Some(checks) = self.checks()? {
+            let _ = self.checks.set(checks);
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, system: &System, file: &SystemFile) -> Result<(), Failure> {
+        let Some(checks) = self.checks.get() else {
+            return Ok(());
+        };
+        let graph = gyrator::system::resolved_graph(system)
+            .map_err(|error| Failure::not_started(error, file))?;
+        let stop = file.experiment.stop_time.as_ref().map(|time| time.value);
+        let judging = Judging::new(checks, &graph, file.experiment.start(), stop)?;
+        let _ = self.judging.set(judging);
+        Ok(())
+    }
+
+    fn observe(&self, observing: &mut Observing<'_>) -> Result<(), RunError> {
+        match self.judging.get() {
+            Some(judging) => observing.run.observe(judging.observer()),
+            None => Ok(()),
+        }
+    }
+
+    fn summarize<'a>(&'a self, ending: &Ending<'_>, summary: &mut Summary<'a>) {
+        let findings = match (ending.report, self.judging.get()) {
+            (Some(report), Some(judging)) => judging.conclude(report),
+            (Some(_), None) => Vec::new(),
+            (None, _) => self.not_judged(ending.trouble.unwrap_or_default()),
+        };
+        let findings = self.findings.get_or_init(|| findings);
+        summary.checks = findings;
+        summary.check_table = table(findings);
+    }
+
+    fn objection(&self) -> Option<Objection> {
+        let findings = self.findings.get()?;
+        let is_failed = |finding: &&Finding| finding.outcome == Outcome::Failed;
+        let details = findings.iter().filter(is_failed);
+        Some(Objection {
+            text: failed(findings)?,
+            details: details.map(ToString::to_string).collect(),
+        })
+    }
+
+    /// `trouble` of the end says in the JUnit report why the run is no good whatever the checks found.
+    fn write(&self, ending: &Ending<'_>, summary: &Summary<'_>) -> Result<(), Failure> {
         let Some(path) = &self.junit else {
             return Ok(());
         };
-        let text = junit::report(&system.display().to_string(), findings, trouble);
-        let written = text.and_then(|text| {
-            surroundings::in_own(|| match path.is_file() && !junit::is_report(path) {
-                true => Err(std::io::Error::other("the file is not a JUnit report")),
-                false => screen::file(path, &text),
-            })
-        });
+        let system = ending.system.display().to_string();
+        let text = junit::report(&system, summary.checks, ending.trouble);
+        let refusal = "the file is not a JUnit report";
+        let write = |text: String| overwriting::replace(path, &text, junit::is_report, refusal);
+        let written = text.and_then(write);
         written.map_err(|error| {
             Failure::not_written(format!("the JUnit report {}", path.display()), &error)
         })
     }
 }
 
-/// Finds what the checks are about in the system.
-pub(crate) fn judging(
-    checks: &Checks,
-    graph: &Graph,
-    experiment: &Experiment,
-) -> Result<Judging, Failure> {
-    let start = experiment.start();
-    let stop = experiment.stop_time.as_ref().map(|time| time.value);
-    Ok(Judging::new(checks, graph, start, stop)?)
-}
-
-/// The failure with the checks that do not hold.
-pub(crate) fn named(failure: Failure, findings: &[Finding]) -> Failure {
-    let failed = findings
-        .iter()
-        .filter(|finding| finding.outcome == Outcome::Failed);
-    failed.fold(failure, |failure, finding| {
-        failure.detail(finding.to_string())
-    })
-}
-
 /// How many checks do not hold, in words; `None` where all hold.
-pub(crate) fn failed(findings: &[Finding]) -> Option<String> {
+fn failed(findings: &[Finding]) -> Option<String> {
     let failed = findings.iter().filter(|finding| !finding.holds()).count();
     let of = count(findings.len() as u64, "check");
     (failed > 0).then(|| match (failed, findings.len()) {
@@ -115,7 +149,7 @@ pub(crate) fn failed(findings: &[Finding]) -> Option<String> {
 }
 
 /// How many checks hold, and a line for each that does not.
-pub(crate) fn table(findings: &[Finding]) -> String {
+fn table(findings: &[Finding]) -> String {
     if findings.is_empty() {
         return String::new();
     }

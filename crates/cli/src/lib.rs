@@ -9,6 +9,7 @@
 
 pub mod aligned;
 pub mod benchmark_options;
+mod call_recording;
 mod checks;
 mod companions;
 mod drawing;
@@ -16,6 +17,8 @@ mod error_bars;
 pub mod exit;
 mod failed_run;
 pub mod failure;
+mod feature;
+mod features;
 mod fmu_log;
 mod fmu_options;
 mod hosts;
@@ -25,6 +28,7 @@ mod input_kind;
 mod interrupt;
 mod junit;
 mod live;
+mod markdown;
 pub mod numbers;
 mod options;
 mod overwriting;

@@ -26,7 +26,6 @@ use crate::hosts::{self, HostOptions};
 use crate::input_kind::{self, Wanted};
 use crate::interrupt::Interrupt;
 use crate::overwriting::Named;
-use crate::picture;
 use crate::screen;
 
 /// Most threads, or runs at the same time.
@@ -194,15 +193,6 @@ pub(crate) struct ResultOptions {
     /// End after Initialization Mode, and show the values of the variables there
     #[arg(long)]
     pub(crate) initialize_only: bool,
-    /// Write the summary of the run as JSON
-    #[arg(long, value_name = "FILE.json")]
-    pub(crate) summary: Option<PathBuf>,
-    /// Draw the recorded variables that move, and the bonds, when the run has ended
-    #[arg(long, value_name = "FILE.svg", value_parser = picture::svg)]
-    pub(crate) plot: Option<PathBuf>,
-    /// Write the report of the run with its signals: one HTML page that opens offline
-    #[arg(long, value_name = "FILE.html", value_parser = picture::html)]
-    pub(crate) report: Option<PathBuf>,
 }
 
 impl ResultOptions {
@@ -213,19 +203,13 @@ impl ResultOptions {
             output_interval: None,
             output_variable: self.output_variable.clone(),
             initialize_only: false,
-            summary: None,
-            plot: None,
-            report: None,
         }
     }
 
-    /// Refuses a choice of variables that are used nowhere; `is_assessed`: error bars are wanted.
-    pub(crate) fn check(&self, is_assessed: bool) -> Result<(), Failure> {
-        let is_shown = self.output_file.is_some()
-            || self.plot.is_some()
-            || self.report.is_some()
-            || self.initialize_only;
-        if is_shown || is_assessed || self.output_variable.is_empty() {
+    /// Refuses a choice of variables that are used nowhere; `is_used`: the run needs it for more than results.
+    pub(crate) fn check(&self, is_used: bool) -> Result<(), Failure> {
+        let is_shown = self.output_file.is_some() || self.initialize_only;
+        if is_shown || is_used || self.output_variable.is_empty() {
             return Ok(());
         }
         let failure = Failure::usage(
@@ -234,31 +218,12 @@ impl ResultOptions {
         Err(failure.help("pass --output-file, --plot, --report or --initialize-only"))
     }
 
-    /// Whether what the run did is written anywhere.
-    pub(crate) fn is_summarized(&self) -> bool {
-        self.summary.is_some() || self.report.is_some()
-    }
-
-    /// The files that are written, by their options.
-    pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
+    /// The file that is written, by its option.
+    pub(crate) fn output(&self) -> Option<Named<'_>> {
         let output = self.output_file.as_deref();
         let output = output.filter(|path| *path != Path::new("-"));
-        let output = output.map(|path| ("--output-file", path));
-        let summary = self.summary.as_deref().map(|path| ("--summary", path));
-        let plot = self.plot.as_deref().map(|path| ("--plot", path));
-        let report = self.report.as_deref().map(|path| ("--report", path));
-        let further = [summary, plot, report].into_iter().flatten();
-        output.into_iter().chain(further).collect()
+        output.map(|path| ("--output-file", path))
     }
-}
-
-// Which calls are recorded.
-#[derive(Debug, Args)]
-pub(crate) struct CallRecordingOptions {
-    /// Record the calls of every FMU with their answers in this folder, as COMPONENT.calls for `gyrator replay`, with
-    /// the FMU beside it
-    #[arg(long, value_name = "FOLDER", help_heading = "FMUs")]
-    pub(crate) record_calls: Option<PathBuf>,
 }
 
 // How the simulation is carried out, and what is said about it; none of it changes a result.

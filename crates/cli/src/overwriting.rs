@@ -1,15 +1,42 @@
-//! Outputs that would overwrite an input, or each other, and outputs that have no place.
+//! Outputs that would overwrite an input, or each other, outputs that have no place, and files that replace their like
+//! only.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use gyrator_record::is_same;
 use gyrator_system::SystemFile;
+use gyrator_worker::surroundings;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
+use crate::screen;
 
 /// A file of the command line: its option or its kind, and its path.
 pub(crate) type Named<'a> = (&'a str, &'a Path);
+
+/// Whether a file may be one that an earlier run has written: it is empty, or begins so in any case of letters. Any other
+/// may be an input that was not read yet.
+pub(crate) fn begins_with(path: &Path, head: &str) -> bool {
+    let mut found = Vec::new();
+    let file = File::open(path).map(|file| file.take(head.len() as u64));
+    let read = file.and_then(|mut file| file.read_to_end(&mut found));
+    read.is_ok() && (found.is_empty() || found.eq_ignore_ascii_case(head.as_bytes()))
+}
+
+/// Writes a text whole, in place of files that `is_own` knows only; `refusal` is said of any other.
+pub(crate) fn replace(
+    path: &Path,
+    text: &str,
+    is_own: impl Fn(&Path) -> bool,
+    refusal: &str,
+) -> io::Result<()> {
+    surroundings::in_own(|| match path.is_file() && !is_own(path) {
+        true => Err(io::Error::other(refusal)),
+        false => screen::file(path, text),
+    })
+}
 
 /// Refuses outputs that are one of the inputs or another output: by device and inode where they are
 /// there, by their place where they are not.

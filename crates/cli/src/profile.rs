@@ -1,4 +1,6 @@
 //! Where the time of a run goes: options, closing table, and the trace for a browser.
+//!
+//! A feature of all runs.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +12,11 @@ use serde_json::{Value, json};
 
 use crate::aligned::{Align, Aligned};
 use crate::failure::Failure;
+use crate::feature::{Ending, Feature, Needs};
 use crate::overwriting::Named;
 use crate::picture::with_ending;
 use crate::screen;
+use crate::summary::Summary;
 
 /// Rows of the closing table.
 const MOST_ROWS: usize = 24;
@@ -21,7 +25,7 @@ const MOST_ROWS: usize = 24;
 const BEFORE_STEPPING: [&str; 2] = ["load", "initialize"];
 
 // Whether the time of the run is measured.
-#[derive(Debug, Clone, Args)]
+#[derive(Args)]
 pub(crate) struct ProfileOptions {
     /// Show the time that stepping takes, by component and operation; with FILE, also write single events as a trace
     /// for Perfetto or chrome://tracing
@@ -40,71 +44,51 @@ fn trace_file(text: &str) -> Result<PathBuf, String> {
 }
 
 impl ProfileOptions {
-    /// Of a run that measures nothing.
-    pub(crate) const fn off() -> Self {
-        Self { profile: None }
-    }
-
-    /// The trace, by its option.
-    pub(crate) fn output(&self) -> Option<Named<'_>> {
-        self.trace().map(|path| ("--profile", path))
-    }
-
     fn trace(&self) -> Option<&Path> {
         let path = self.profile.as_deref();
         path.filter(|path| !path.as_os_str().is_empty())
     }
+}
 
-    /// The measurement of a run; `None` where no times are wanted. `has_page`: a report shows those of the FMUs.
-    pub(crate) fn begin(&self, has_page: bool) -> Option<Times> {
-        let profile = match self.trace() {
-            Some(_) => Profile::with_trace(),
-            None => Profile::new(),
-        };
-        let is_shown = self.profile.is_some();
-        (is_shown || has_page).then_some(Times {
-            profile,
-            is_shown,
-            has_page,
-        })
+impl Feature for ProfileOptions {
+    fn output(&self) -> Option<Named<'_>> {
+        self.trace().map(|path| ("--profile", path))
     }
 
-    /// Writes the trace, where one is asked for.
-    pub(crate) fn write(&self, times: Option<&Times>) -> Result<(), Failure> {
-        let (Some(path), Some(times)) = (self.trace(), times) else {
+    fn needs(&self) -> Needs {
+        Needs {
+            times: self.profile.is_some(),
+            trace: self.trace().is_some(),
+            ..Needs::default()
+        }
+    }
+
+    fn summarize<'a>(&'a self, ending: &Ending<'_>, summary: &mut Summary<'a>) {
+        if let Some(profile) = ending.profile.filter(|_| self.profile.is_some()) {
+            let report = profile.report();
+            summary.closing.push_str(&table(&report));
+            summary.profile = Some(report);
+        }
+    }
+
+    fn write(&self, ending: &Ending<'_>, _: &Summary<'_>) -> Result<(), Failure> {
+        let Some((path, profile)) = self.trace().zip(ending.profile) else {
             return Ok(());
         };
-        let text = trace(&times.profile);
+        let text = trace(profile);
         surroundings::in_own(|| screen::file(path, &text))
             .map_err(|error| Failure::not_written(format!("the trace {}", path.display()), &error))
     }
 }
 
-/// The measurement of a run.
-#[derive(Debug, Clone)]
-pub(crate) struct Times {
-    pub(crate) profile: Profile,
-    /// `--profile` asks for it.
-    is_shown: bool,
-    has_page: bool,
-}
-
-impl Times {
-    /// All times, where they are asked for.
-    pub(crate) fn report(&self) -> Option<ProfileReport> {
-        self.is_shown.then(|| self.profile.report())
-    }
-
-    /// The times of the calls of FMUs, for a page.
-    pub(crate) fn of_fmus(&self) -> Option<Vec<OperationTime>> {
-        let times = || self.profile.report().operations.into_iter();
-        let of_fmus = || times().filter(|time| time.component.is_some()).collect();
-        self.has_page.then(of_fmus)
-    }
+/// The times of the calls of FMUs.
+pub(crate) fn of_fmus(profile: &Profile) -> Vec<OperationTime> {
+    let times = profile.report().operations.into_iter();
+    times.filter(|time| time.component.is_some()).collect()
 }
 
 /// The closing table: the longest times first.
-pub(crate) fn table(report: &ProfileReport) -> String {
+fn table(report: &ProfileReport) -> String {
     let is_in_stepping = |time: &&OperationTime| !BEFORE_STEPPING.contains(&time.operation);
     let mut times: Vec<&OperationTime> = report.operations.iter().filter(is_in_stepping).collect();
     times.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));

@@ -1,14 +1,20 @@
-//! The options of runs in real time, and their line in the closing table.
+//! The options of runs in real time, and their lines in the closing table.
+//!
+//! A feature of all runs.
+
+use std::cell::OnceCell;
 
 use clap::{Args, ValueEnum};
-use gyrator::real_time::{Durations, Overruns, RealTime, StepThread, TimingReport};
+use gyrator::RunError;
+use gyrator::real_time::{Durations, Overruns, RealTime, StepThread, Timing, TimingReport};
 
-use crate::interrupt::Interrupt;
+use crate::feature::{Ending, Feature, Needs, Observing};
 use crate::numbers::{count, short};
 use crate::options::positive;
+use crate::summary::Summary;
 
 // Whether a run keeps step with the clock.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[command(next_help_heading = "Real time")]
 pub(crate) struct RealTimeOptions {
     /// Keep step with the clock, at FACTOR simulated seconds per second: each communication point waits for its time
@@ -37,6 +43,8 @@ pub(crate) struct RealTimeOptions {
     /// Keep the memory of the run in RAM [Linux]
     #[arg(long, requires = "real_time")]
     lock_memory: bool,
+    #[arg(skip)]
+    timing: OnceCell<Timing>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -49,38 +57,49 @@ enum OverrunPolicy {
     Skip,
 }
 
-impl RealTimeOptions {
-    /// Simulated seconds a second; `None` without the option.
-    pub(crate) const fn factor(&self) -> Option<f64> {
-        self.real_time
+impl Feature for RealTimeOptions {
+    fn needs(&self) -> Needs {
+        let why = "there is no second run in real time: a run without --real-time tells why";
+        Needs {
+            queued_rows: self.real_time.is_some(),
+            no_second_run: self.real_time.map(|_| why),
+            ..Needs::default()
+        }
     }
 
-    /// Whether it does.
-    pub(crate) const fn is_wanted(&self) -> bool {
-        self.real_time.is_some()
-    }
-
-    /// The observer that holds the run; `None` without the option.
-    pub(crate) fn observer(&self, interrupt: &Interrupt) -> Option<RealTime> {
+    fn observe(&self, observing: &mut Observing<'_>) -> Result<(), RunError> {
+        let Some(factor) = self.real_time else {
+            return Ok(());
+        };
         let mut thread = StepThread::default();
         thread.cpu = self.cpu;
         thread.fifo_priority = self.fifo_priority;
         thread.locks_memory = self.lock_memory;
         let real_time = RealTime::new()
-            .factor(self.real_time?)
+            .factor(factor)
             .overruns(match self.overruns {
                 OverrunPolicy::Warn => Overruns::Warn,
                 OverrunPolicy::Stop => Overruns::Stop,
                 OverrunPolicy::Skip => Overruns::Skip,
             })
             .thread(thread)
-            .interrupt(interrupt.requested());
-        Some(real_time)
+            .interrupt(observing.interrupt.requested());
+        let _ = self.timing.set(real_time.timing());
+        observing.clock = Some((factor, real_time.held()));
+        observing.last.push(Box::new(real_time));
+        Ok(())
+    }
+
+    fn summarize<'a>(&'a self, _: &Ending<'_>, summary: &mut Summary<'a>) {
+        if let Some(timing) = self.timing.get().and_then(Timing::report) {
+            summary.closing.push_str(&lines(timing));
+            summary.real_time = Some(timing);
+        }
     }
 }
 
 /// The statistics, for people.
-pub(crate) fn lines(timing: &TimingReport) -> String {
+fn lines(timing: &TimingReport) -> String {
     let points = count(timing.points, "communication point");
     let mut text = format!("real time: {points}, ");
     text.push_str(&match timing.overruns {

@@ -1,19 +1,23 @@
 //! Reports of runs as HTML pages: which signals they show, and their files.
+//!
+//! A feature of all runs. `gyrator report` writes pages of results, too.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use gyrator_pictures::graph::Diagram;
 use gyrator_pictures::plot::{Choice, UnknownName, choose};
 use gyrator_pictures::report::{Drawing, Page};
 use gyrator_record::{ALL_TIMES, Column, Decimated, ReadTableError, ResultFile};
-use gyrator_worker::surroundings;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::screen;
+use crate::feature::{Ending, Feature, Needs};
+use crate::overwriting::{self, Named};
+use crate::summary::Summary;
+use crate::{picture, profile};
 
 /// Signals that a page shows where none are named; more are more than a reader looks at.
 const MOST: usize = 40;
@@ -25,7 +29,55 @@ const LARGEST_GRAPH: usize = 100_000;
 const MOST_COMPONENTS: usize = 200;
 
 /// The beginning of a page.
-const DOCTYPE: &[u8] = b"<!doctype html>";
+const DOCTYPE: &str = "<!doctype html>";
+
+// Whether the run is reported as a page.
+#[derive(Args)]
+pub(crate) struct ReportOptions {
+    /// Write the report of the run with its signals: one HTML page that opens offline
+    #[arg(long, value_name = "FILE.html", value_parser = picture::html, help_heading = "Results")]
+    report: Option<PathBuf>,
+}
+
+impl Feature for ReportOptions {
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.report.as_deref();
+        path.map(|path| ("--report", path))
+    }
+
+    fn is_earlier(&self, output: &Path) -> bool {
+        is_page(output)
+    }
+
+    fn needs(&self) -> Needs {
+        let is_wanted = self.report.is_some();
+        Needs {
+            variables: is_wanted,
+            summary: is_wanted,
+            drawing: is_wanted,
+            times: is_wanted,
+            ..Needs::default()
+        }
+    }
+
+    fn summarize<'a>(&'a self, ending: &Ending<'_>, summary: &mut Summary<'a>) {
+        let profile = ending.profile.filter(|_| self.report.is_some());
+        summary.component_times = profile.map(profile::of_fmus);
+    }
+
+    fn write(&self, ending: &Ending<'_>, summary: &Summary<'_>) -> Result<(), Failure> {
+        let Some(path) = &self.report else {
+            return Ok(());
+        };
+        match ending.report {
+            Some(_) => {
+                let drawing = ending.drawing.cloned().unwrap_or_default();
+                write(path, summary, drawing, ending.remarks)
+            }
+            None => write_kept(path, summary, ending.rows),
+        }
+    }
+}
 
 /// The columns of a page, with the error bars of signals after them, and how many signals are left out.
 #[derive(Debug, Default)]
@@ -110,7 +162,7 @@ pub(crate) fn write(
     drawing: Drawing,
     remarks: &[String],
 ) -> Result<(), Failure> {
-    let write = || {
+    let write = || -> std::io::Result<()> {
         let summary: Value = serde_json::to_value(summary)?;
         let graph = graph_of(&summary);
         let page = Page {
@@ -120,23 +172,13 @@ pub(crate) fn write(
             remarks,
             live: None,
         };
-        let html = page.html();
-        surroundings::in_own(|| {
-            if path.is_file() && !is_page(path) {
-                return Err(io::Error::other("the file is no page"));
-            }
-            screen::file(path, &html)
-        })
+        overwriting::replace(path, &page.html(), is_page, "the file is no page")
     };
     write().map_err(|error| Failure::not_written(format!("the report {}", path.display()), &error))
 }
 
 /// As [`write`], with the signals of the rows that are left of a run without a report.
-pub(crate) fn write_kept(
-    path: &Path,
-    summary: &impl Serialize,
-    rows: Option<&Path>,
-) -> Result<(), Failure> {
+fn write_kept(path: &Path, summary: &impl Serialize, rows: Option<&Path>) -> Result<(), Failure> {
     let kept = rows.and_then(|rows| ResultFile::open(rows).ok());
     let shown = kept
         .as_ref()
@@ -147,20 +189,9 @@ pub(crate) fn write_kept(
     write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
 }
 
-/// Removes the page of an earlier run, so that it stands for no later one.
-pub(crate) fn remove_earlier(path: &Path) {
-    if is_page(path) {
-        // A file that cannot be removed is replaced, or that fails and is reported.
-        let _ = std::fs::remove_file(path);
-    }
-}
-
-/// Whether a file may be a page: a file that is none may be an input that was not read yet.
+/// Whether a file may be a page.
 fn is_page(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let file = std::fs::File::open(path).map(|file| file.take(DOCTYPE.len() as u64));
-    let read = file.and_then(|mut file| file.read_to_end(&mut head));
-    read.is_ok() && (head.is_empty() || head.eq_ignore_ascii_case(DOCTYPE))
+    overwriting::begins_with(path, DOCTYPE)
 }
 
 #[cfg(test)]
@@ -193,10 +224,9 @@ mod tests {
         let write = || write(&path, &Value::Null, Drawing::default(), &[]);
         write().unwrap();
         write().unwrap();
-        remove_earlier(&path);
-        assert!(!path.exists());
+        assert!(is_page(&path));
         std::fs::write(&path, "time,x\n").unwrap();
-        remove_earlier(&path);
+        assert!(!is_page(&path));
         assert!(write().unwrap_err().text().contains("the file is no page"));
     }
 }

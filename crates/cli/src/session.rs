@@ -15,41 +15,34 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gyrator::learning::FeedForward;
-use gyrator::profile::ProfiledUnits;
-use gyrator::real_time::Timing;
+use gyrator::profile::{Profile, ProfiledUnits};
 use gyrator::record::Selection;
 use gyrator::system::FmuCache;
 use gyrator::unit::UnitMaker;
 use gyrator::{Recorder, Report, Run, RunError, RunOptions, System, Value};
-use gyrator_assess::{Checks, Judging, Kept};
+use gyrator_assess::Kept;
 use gyrator_fmu::Fmu;
 use gyrator_record::RecordError;
 use gyrator_system::{MissingTime, Problem, SystemFile};
-use gyrator_worker::replay::RecordCalls;
 use gyrator_worker::{Worker, surroundings};
 
-use crate::checks::{self, CheckOptions};
-use crate::drawing::Drawing;
 use crate::error_bars::Assessment;
 use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
+use crate::feature::{Feature, Needs, Start};
 use crate::fmu_log;
 use crate::hosts;
 use crate::initial_values::initial_values;
 use crate::input_file::{InputFile, InputTable};
 use crate::interrupt::Interrupt;
-use crate::junit;
 use crate::live::Live;
 use crate::overwriting::{self, Named};
-use crate::profile::Times;
 use crate::provenance::{Hashing, Provenance};
 use crate::recorder::{ResultFile, recorder, renamed};
-use crate::report_page;
 use crate::screen;
 use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
 use crate::summary::WallClock;
-use crate::summary_file;
 use crate::table_options::InputOptions;
 use crate::verification::VerificationOptions;
 
@@ -64,6 +57,8 @@ pub(crate) struct Session<'a> {
     pub(crate) warnings: Vec<Problem>,
     /// How it is carried out, recorded and shown.
     pub(crate) options: &'a SessionOptions,
+    /// The features of the run, in their order.
+    pub(crate) features: Vec<&'a dyn Feature>,
     /// Files that are read besides the system's.
     pub(crate) inputs: Vec<Named<'a>>,
     /// The component of a run of one FMU.
@@ -76,8 +71,6 @@ pub(crate) struct Session<'a> {
     pub(crate) accepts_divergence: bool,
     /// Looks for likely wrong senses of bonds when it is over.
     pub(crate) checks_senses: bool,
-    /// Checks, and the options that ask for them.
-    pub(crate) checks: Option<(Checks, &'a CheckOptions)>,
     /// Whether a suspicion is verified; `None` of a run without a coupling.
     pub(crate) verification: Option<&'a VerificationOptions>,
     /// Saved states.
@@ -101,10 +94,6 @@ struct Running {
     assessing: Option<Recorder>,
     /// Keeps what a second run is compared with.
     kept: Option<Kept>,
-    /// Draws a picture.
-    drawing: Option<Drawing>,
-    /// Judges the checks.
-    judging: Option<Judging>,
     /// Saves its state.
     saving: Option<Saving>,
     /// Where it goes on from.
@@ -119,15 +108,13 @@ struct Running {
     /// Keeps the signals of the page.
     drawn: Option<reporting::Drawn>,
     /// Measures where its time goes.
-    times: Option<Times>,
+    profile: Option<Profile>,
     /// The files that were read, where something is written that names them.
     hashing: Option<Hashing>,
     /// The page on which it is seen.
     live: Option<Live>,
     /// Warnings that were shown at its start.
     warned: usize,
-    /// How well it has kept step with the clock.
-    timing: Option<Timing>,
     /// FMUs with copies of their library.
     copied: Vec<(PathBuf, usize)>,
     /// FMUs that several components use.
@@ -151,22 +138,18 @@ impl Running {
 
 impl<'a> Session<'a> {
     /// A run of a system, and of nothing more than that.
-    pub(crate) const fn new(
-        system: SystemFile,
-        options: &'a SessionOptions,
-        begin: Instant,
-    ) -> Self {
+    pub(crate) fn new(system: SystemFile, options: &'a SessionOptions, begin: Instant) -> Self {
         Self {
             system,
             warnings: Vec::new(),
             options,
+            features: options.features.iter().collect(),
             inputs: Vec::new(),
             single: None,
             input: None,
             feed_forward: None,
             accepts_divergence: false,
             checks_senses: true,
-            checks: None,
             verification: None,
             states: None,
             begin,
@@ -177,24 +160,26 @@ impl<'a> Session<'a> {
 impl Session<'_> {
     /// Runs the system and reports the result.
     pub(crate) fn execute(mut self) -> Result<Exit, Failure> {
+        self.for_each_feature(|feature| feature.read())?;
         self.options.execution.isolate(&mut self.system)?;
         fmu_log::start(self.options.execution.log_level);
         self.warn_of_many_steps();
         self.options.show.check()?;
-        self.options
-            .results
-            .check(self.options.error_bars.wanted().is_some() || self.options.live.is_wanted())?;
+        let is_assessed = self.options.error_bars.wanted().is_some();
+        let is_seen = self.options.live.is_wanted() || self.needs().variables;
+        self.options.results.check(is_assessed || is_seen)?;
         let interrupt = Interrupt::listen();
         let interval = self.options.results.output_interval;
         let start =
             |wanted| Assessment::start(&self.system, wanted, interval, &self.options.execution);
         let mut assessment = self.options.error_bars.wanted().map(start).transpose()?;
         let mut running = self.start_shown(&interrupt)?;
-        if let Some(path) = &self.options.results.plot {
-            let is_assessed = assessment.is_some();
-            let drawing = Drawing::begin(path, self.selection(), &running.run, is_assessed);
-            running.drawing = Some(drawing?);
-        }
+        let start = Start {
+            run: &running.run,
+            selection: self.selection(),
+            is_assessed,
+        };
+        self.for_each_feature(|feature| feature.start(&start))?;
         if let Some(assessment) = &mut assessment {
             let recorder = assessment.recorder(self.selection(), &running.run)?;
             running.assessing = Some(recorder);
@@ -255,6 +240,15 @@ impl Session<'_> {
         }
     }
 
+    /// Calls all features in their order, up to the first failure.
+    fn for_each_feature<E>(&self, act: impl FnMut(&dyn Feature) -> Result<(), E>) -> Result<(), E> {
+        self.features.iter().copied().try_for_each(act)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::of(&self.features)
+    }
+
     /// The system with the choices that follow from learned feed-forward.
     fn in_force(&self) -> SystemFile {
         let mut system = self.system.clone();
@@ -293,8 +287,8 @@ impl Session<'_> {
 
     fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
         self.check_end()?;
-        let mut outputs = self.options.outputs();
-        outputs.extend(self.junit());
+        let mut outputs: Vec<Named<'_>> = self.options.results.output().into_iter().collect();
+        outputs.extend(self.features.iter().flat_map(|feature| feature.output()));
         outputs.extend(self.states.and_then(StateOptions::output));
         overwriting::refuse_files_of(&self.system, &outputs)?;
         let (described, resumed) = self.resumption()?;
@@ -303,11 +297,10 @@ impl Session<'_> {
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
         let output = self.options.results.output_file.as_deref();
-        let is_queued = self.options.real_time.is_wanted();
-        let file = output.map(|path| ResultFile::create(path, is_queued));
+        let needs = self.needs();
+        let file = output.map(|path| ResultFile::create(path, needs.queued_rows));
         let file = file.transpose()?;
-        let is_summarized = self.options.results.is_summarized()
-            || file.as_ref().is_some_and(ResultFile::keeps_metadata);
+        let is_summarized = needs.summary || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
         let fmus = FmuCache::new(self.options.fmus.open_options());
@@ -318,7 +311,7 @@ impl Session<'_> {
         }
         let feeding = |table| self.feeding(table, &mut system);
         let inputs = table.map(feeding).transpose()?.map(Arc::new);
-        let judging = self.judging(&system)?;
+        self.for_each_feature(|feature| feature.prepare(&system, &self.system))?;
         if self.saves_state() {
             let graph = gyrator::system::resolved_graph(&system).map_err(not_started)?;
             gyrator::run::check_serializable(&graph)?;
@@ -326,14 +319,16 @@ impl Session<'_> {
         let system = Arc::new(system);
         let loading = self.begin.elapsed().as_secs_f64();
         let options = self.run_options(interrupt);
-        let has_page = self.options.results.report.is_some();
-        let times = self.options.profile.begin(has_page);
+        let profile = match needs.trace {
+            true => Some(Profile::with_trace()),
+            false => needs.times.then(Profile::new),
+        };
         let since = Instant::now();
         let mut run = system
-            .start_with(&options, &mut *self.maker(times.as_ref())?)
+            .start_with(&options, &mut *self.maker(profile.clone())?)
             .map_err(not_started)?;
-        if let Some(times) = &times {
-            run.profile(&times.profile);
+        if let Some(profile) = &profile {
+            run.profile(profile);
         }
         let clock = WallClock {
             loading,
@@ -357,19 +352,16 @@ impl Session<'_> {
             recorder,
             assessing: None,
             kept: None,
-            drawing: None,
-            judging,
             saving,
             resumed,
             parameters,
             inputs,
             drawn: None,
-            times,
+            profile,
             clock,
             hashing,
             live: None,
             warned: 0,
-            timing: None,
             copied: gyrator::system::copied_libraries(&system),
             shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
@@ -386,22 +378,13 @@ impl Session<'_> {
     }
 
     /// Makes the units of FMUs, and measures their calls where times are wanted.
-    fn maker(&self, times: Option<&Times>) -> Result<Box<dyn UnitMaker>, Failure> {
-        let profile = times.map(|times| times.profile.clone());
+    fn maker(&self, profile: Option<Profile>) -> Result<Box<dyn UnitMaker>, Failure> {
         let execution = &self.options.execution;
         let isolation = hosts::isolation(execution.timeout()).profile(profile.clone());
         let units = execution.units(&self.system, profile.as_ref(), isolation);
-        let maker = ProfiledUnits::new(units, profile);
-        Ok(match &self.options.calls.record_calls {
-            None => Box::new(maker),
-            Some(folder) => {
-                surroundings::in_own(|| std::fs::create_dir_all(folder)).map_err(|error| {
-                    let text = format!("the folder {}: {error}", folder.display());
-                    Failure::new(Exit::Failed, Message::error(text))
-                })?;
-                Box::new(RecordCalls::new(folder, maker))
-            }
-        })
+        let maker: Box<dyn UnitMaker> = Box::new(ProfiledUnits::new(units, profile));
+        let mut features = self.features.iter();
+        features.try_fold(maker, |maker, feature| feature.units(maker))
     }
 
     /// The system with what a saved state has it without, and that state.
@@ -438,15 +421,6 @@ impl Session<'_> {
         states.saving(run, &self.system, self.feed_forward.as_ref(), again)
     }
 
-    fn judging(&self, system: &System) -> Result<Option<Judging>, Failure> {
-        let Some((checks, _)) = &self.checks else {
-            return Ok(None);
-        };
-        let graph = gyrator::system::resolved_graph(system)
-            .map_err(|error| Failure::not_started(error, &self.system))?;
-        checks::judging(checks, &graph, &self.system.experiment).map(Some)
-    }
-
     fn run_options(&self, interrupt: &Interrupt) -> RunOptions {
         RunOptions {
             open_end: self.saves_state(),
@@ -457,23 +431,17 @@ impl Session<'_> {
         }
     }
 
-    /// The JUnit report, by its option.
-    fn junit(&self) -> Option<Named<'_>> {
-        let checks = self.checks.as_ref();
-        checks.and_then(|(_, options)| options.output())
-    }
-
     fn remove_earlier_reports(&self) {
-        let junit = self.junit().map(|(_, path)| path);
-        let junit = junit.filter(|path| junit::is_report(path));
-        let results = [&self.options.results.summary, &self.options.results.plot];
-        let results = results.into_iter().flatten().map(PathBuf::as_path);
-        let trace = self.options.profile.output().map(|(_, path)| path);
-        for path in results.chain(junit).chain(trace) {
-            surroundings::in_own(|| summary_file::remove_earlier(path));
-        }
-        if let Some(path) = &self.options.results.report {
-            surroundings::in_own(|| report_page::remove_earlier(path));
+        for feature in &self.features {
+            surroundings::in_own(|| {
+                if let Some((_, path)) = feature
+                    .output()
+                    .filter(|(_, path)| feature.is_earlier(path))
+                {
+                    // A file that cannot be removed is replaced, or that fails and is reported.
+                    let _ = std::fs::remove_file(path);
+                }
+            });
         }
     }
 

@@ -23,13 +23,10 @@ use gyrator_system::SystemFile;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
-use crate::checks;
 use crate::error_bars::Assessed;
 use crate::hosts;
 use crate::numbers::{count, short};
-use crate::profile;
 use crate::provenance::Provenance;
-use crate::real_time;
 use crate::recorder::ResultFile;
 
 /// Where the time of the computer went, s.
@@ -156,6 +153,12 @@ pub(crate) struct Summary<'a> {
     /// The error bars, for people.
     #[serde(skip)]
     error_table: String,
+    /// The checks, for people.
+    #[serde(skip)]
+    pub(crate) check_table: String,
+    /// The last lines for people, of features.
+    #[serde(skip)]
+    pub(crate) closing: String,
     /// The error bars have given the verdict.
     #[serde(skip)]
     is_by_bars: bool,
@@ -176,8 +179,6 @@ pub(crate) struct CrashSummary<'a> {
     pub(crate) components_in_call: Vec<String>,
     /// The result file and its rows.
     pub(crate) output: Option<(PathBuf, u64)>,
-    /// The checks, which were not judged.
-    pub(crate) checks: &'a [Finding],
 }
 
 impl<'a> Summary<'a> {
@@ -267,7 +268,6 @@ impl<'a> Summary<'a> {
             stop_time: crash.position.map(|(time, _)| time),
             steps: crash.position.map_or(0, |(_, step)| step),
             components_in_call: crash.components_in_call,
-            checks: crash.checks,
             output: output.map(|(file, rows)| OutputFile {
                 file,
                 rows,
@@ -318,8 +318,8 @@ impl<'a> Summary<'a> {
         if let Some(verdict) = self.verdict.filter(|_| is_coupled) {
             let _ = writeln!(text, "\ncoupling error: {}", self.meaning(verdict));
         }
-        if !self.checks.is_empty() {
-            let _ = write!(text, "\n{}", checks::table(self.checks));
+        if !self.check_table.is_empty() {
+            let _ = write!(text, "\n{}", self.check_table);
         }
         if !self.notes.is_empty() {
             text.push('\n');
@@ -340,8 +340,7 @@ impl<'a> Summary<'a> {
             text.push_str("results: not recorded; -o FILE records them\n");
         }
         text.push_str(&self.time_line());
-        text.push_str(&self.real_time.map(real_time::lines).unwrap_or_default());
-        text.extend(self.profile.as_ref().map(profile::table));
+        text.push_str(&self.closing);
         text
     }
 

@@ -1,23 +1,46 @@
 //! Files of summaries: written whole, and in place of other summaries only.
+//!
+//! A feature of all runs. Studies and fits write summaries of their own.
 
-use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use gyrator_worker::surroundings;
+use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::feature::{Ending, Feature, Needs};
+use crate::overwriting::{self, Named};
 use crate::screen;
+use crate::summary::Summary;
 
-/// Removes the summary of an earlier run, so that it stands for no later one.
-pub(crate) fn remove_earlier(path: &Path) {
-    // A file that cannot be removed is replaced, or that fails and is reported.
-    if path.is_file() {
-        let _ = std::fs::remove_file(path);
+// Whether programs get a summary.
+#[derive(Args)]
+pub(crate) struct SummaryOptions {
+    /// Write the summary of the run as JSON
+    #[arg(long, value_name = "FILE.json", help_heading = "Results")]
+    summary: Option<PathBuf>,
+}
+
+impl Feature for SummaryOptions {
+    fn output(&self) -> Option<Named<'_>> {
+        let path = self.summary.as_deref();
+        path.map(|path| ("--summary", path))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            summary: self.summary.is_some(),
+            ..Needs::default()
+        }
+    }
+
+    fn write(&self, _: &Ending<'_>, summary: &Summary<'_>) -> Result<(), Failure> {
+        let path = self.summary.as_ref();
+        path.map_or(Ok(()), |path| write(path, summary))
     }
 }
 
-/// As [`remove_earlier`], and refuses a file that is not a summary.
+/// Removes the summary of an earlier run, so that it stands for no later one; refuses a file that is not a summary.
 ///
 /// # Errors
 /// A wrong use of the command.
@@ -26,7 +49,10 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
         let text = format!("--summary {} is not a summary", path.display());
         return Err(Failure::usage(text).help("write to another file"));
     }
-    remove_earlier(path);
+    if path.is_file() {
+        // A file that cannot be removed is replaced, or that fails and is reported.
+        let _ = std::fs::remove_file(path);
+    }
     Ok(())
 }
 
@@ -37,19 +63,12 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
 pub(crate) fn write(path: &Path, summary: &impl Serialize) -> Result<(), Failure> {
     let write = || {
         let text = screen::json(summary)?;
-        surroundings::in_own(|| {
-            if path.is_file() && !is_summary(path) {
-                return Err(io::Error::other("the file is not a summary"));
-            }
-            screen::file(path, &text)
-        })
+        overwriting::replace(path, &text, is_summary, "the file is not a summary")
     };
     write().map_err(|error| Failure::not_written(format!("the summary {}", path.display()), &error))
 }
 
-/// Whether a file may be a summary: a file that is none may be an input that was not read yet.
+/// Whether a file may be a summary.
 fn is_summary(path: &Path) -> bool {
-    let mut first = [0];
-    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut first));
-    matches!(file, Ok(0)) || first == [b'{']
+    overwriting::begins_with(path, "{")
 }

@@ -15,17 +15,15 @@ use gyrator_worker::{
     signals,
 };
 
-use crate::checks::CheckOptions;
 use crate::exit::Exit;
 use crate::failure::{self, Failure, Message};
+use crate::feature::{Ending, Feature, Needs};
 use crate::interrupt::on_signal;
 use crate::live::{LiveOptions, LivePage};
 use crate::numbers::count;
 use crate::options::ExecutionOptions;
-use crate::report_page;
 use crate::screen;
 use crate::summary::{CrashSummary, Summary};
-use crate::summary_file;
 
 /// Facts of a run that its parent needs.
 pub(crate) struct Plan<'a> {
@@ -37,14 +35,10 @@ pub(crate) struct Plan<'a> {
     pub(crate) execution: &'a ExecutionOptions,
     /// The result.
     pub(crate) output: Option<&'a Path>,
-    /// The summary for programs.
-    pub(crate) summary: Option<&'a Path>,
-    /// The page for people.
-    pub(crate) report: Option<&'a Path>,
     /// Reads the system once more, for the picture of a run that does not report by itself.
     pub(crate) read: Option<&'a dyn Fn() -> Result<SystemFile, Failure>>,
-    /// Checks, for verbs that take some.
-    pub(crate) checks: Option<&'a CheckOptions>,
+    /// The features of the run.
+    pub(crate) features: Vec<&'a dyn Feature>,
 }
 
 impl<'a> Plan<'a> {
@@ -55,10 +49,8 @@ impl<'a> Plan<'a> {
             live: None,
             execution,
             output: None,
-            summary: None,
-            report: None,
             read: None,
-            checks: None,
+            features: Vec::new(),
         }
     }
 }
@@ -135,40 +127,31 @@ impl Plan<'_> {
             position: None,
             components_in_call: Vec::new(),
             output: None,
-            checks: &[],
         };
         self.report(crash, None)
     }
 
-    /// Writes summary, page and JUnit report of a run without a report; `page` is its live page.
+    /// Writes the summary of a run without a report, and what its features write; `page` is its live page.
     fn report(&self, crash: CrashSummary<'_>, page: Option<&LivePage>) -> Result<(), Failure> {
         let why = crash.stop_detail;
-        let first = why.lines().next().unwrap_or_default();
-        let checks = self.checks.map(|checks| (checks, checks.not_judged(first)));
-        let findings = checks.as_ref().map_or(&[][..], |(_, findings)| findings);
-        let junit = checks.as_ref().map_or(Ok(()), |(checks, findings)| {
-            checks.write(self.system, findings, Some(why))
-        });
-        let crash = CrashSummary {
-            checks: findings,
-            ..crash
-        };
         let rows = crash.output.as_ref().map(|(path, _)| path.clone());
         let mut crash = Summary::of_crash(crash);
+        let ending = Ending {
+            trouble: Some(why),
+            rows: rows.as_deref(),
+            ..Ending::unknown(self.system)
+        };
+        for feature in &self.features {
+            feature.summarize(&ending, &mut crash);
+        }
         crash.graph = self.diagram();
         page.into_iter().for_each(|page| page.keep_crash(&crash));
-        let summary = self
-            .summary
-            .map_or(Ok(()), |path| summary_file::write(path, &crash));
-        let page = self.report.map_or(Ok(()), |path| {
-            report_page::write_kept(path, &crash, rows.as_deref())
-        });
-        summary.and(page).and(junit)
+        ending.write(&self.features, &crash)
     }
 
     /// The picture of the system, where it is asked for and the file can be read once more.
     fn diagram(&self) -> Option<Diagram> {
-        let is_wanted = self.summary.is_some() || self.report.is_some();
+        let is_wanted = Needs::of(&self.features).summary;
         let is_lasting = is_wanted && (self.system.is_file() || self.system.is_dir());
         let read = self.read.filter(|_| is_lasting)?;
         read().ok().as_ref().map(Diagram::of)
@@ -358,7 +341,6 @@ fn crash_summary<'a>(
             .map(|position| (position.time, position.step)),
         components_in_call: places.map(|place| place.component.clone()).collect(),
         output,
-        checks: &[],
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gyrator::graph::GraphVariable;
+use gyrator::profile::Profile;
 use gyrator::real_time::Held;
 use gyrator::record::Selection;
 use gyrator::unit::{Causality, VariableType};
@@ -25,7 +26,7 @@ use super::{LiveOptions, LivePage, end, name, page};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::profile::Times;
+use crate::profile;
 use crate::report_page;
 use crate::summary::Summary;
 
@@ -49,7 +50,7 @@ pub(crate) struct Live {
     refusal: Option<&'static str>,
     since: Instant,
     /// Measures the calls of FMUs.
-    times: Option<Times>,
+    profile: Option<Profile>,
     /// The summary, and the signals of the whole run.
     summary: OnceCell<(serde_json::Value, Option<serde_json::Value>)>,
 }
@@ -64,13 +65,12 @@ pub(crate) struct Shown<'a> {
     pub(crate) saves_state: bool,
     /// The only component, whose name is left out.
     pub(crate) single: Option<&'a str>,
-    /// Factor of the time on the clock, where the run keeps step with it.
-    pub(crate) real_time: Option<f64>,
-    pub(crate) held: Held,
+    /// The clock with which the run keeps step: simulated seconds a second, and the time for which it is held.
+    pub(crate) clock: Option<(f64, Held)>,
     /// The system as a picture shows it.
     pub(crate) diagram: Option<Diagram>,
     /// Measures the calls of FMUs.
-    pub(crate) times: Option<Times>,
+    pub(crate) profile: Option<Profile>,
 }
 
 impl LiveOptions {
@@ -103,7 +103,7 @@ impl LiveOptions {
             overridden: Vec::new(),
             refusal: None,
             since: Instant::now(),
-            times: None,
+            profile: None,
             summary: OnceCell::new(),
         }))
     }
@@ -124,14 +124,15 @@ impl Live {
                 "a run whose state is saved takes no overrides, which that would not have: act by a scenario",
             );
         }
-        self.held = shown.held;
-        self.times = shown.times;
+        let (real_time, held) = shown.clock.unzip();
+        self.held = held.unwrap_or_default();
+        self.profile = shown.profile;
         self.page.begin(Begin {
             system: name(shown.path),
             start_time: run.time(),
             stop_time: shown.stop_time,
             step_size: run.graph().macro_step(),
-            real_time: shown.real_time,
+            real_time,
             writable: writable(run, shown.single),
             warnings: run.report().warnings,
             graph: shown.diagram.as_ref().and_then(report_page::graph),
@@ -161,7 +162,7 @@ impl Live {
         let report = run.report();
         let (time, steps, is_paused) = (report.stop_time, report.steps, self.is_paused);
         let elapsed = self.since.elapsed().as_secs_f64();
-        let times = self.times.as_ref().and_then(Times::of_fmus);
+        let times = self.profile.as_ref().map(profile::of_fmus);
         self.page.say_made(move || {
             let mut report = serde_json::to_value(report).unwrap_or_default();
             report["component_times"] = serde_json::to_value(times).unwrap_or_default();

@@ -1,16 +1,13 @@
 //! The end of a session: its summaries, its results, and its exit code.
 
-use gyrator::real_time::Timing;
 use gyrator::{Report, RunError, StopReason};
-use gyrator_assess::Finding;
 
 use super::{EndedRun, Running, Session, not_recorded};
-use crate::checks;
 use crate::exit::Exit;
 use crate::failed_run::{failed, is_broken_pipe};
 use crate::failure::{Failure, Message};
+use crate::feature::{Ending, Objection};
 use crate::initial_values::json;
-use crate::profile::Times;
 use crate::recorder::ResultFile;
 use crate::screen;
 use crate::session_warnings::{
@@ -18,7 +15,6 @@ use crate::session_warnings::{
 };
 use crate::state_options::StateOptions;
 use crate::summary::{OutputFile, Summary};
-use crate::summary_file;
 
 impl Session<'_> {
     /// Writes the summaries and turns the outcome into an exit code or a failure.
@@ -30,24 +26,28 @@ impl Session<'_> {
     ) -> Result<Exit, Failure> {
         let report = end.report;
         let warnings = self.warnings(running, report);
-        let findings = running.judging.as_ref();
-        let findings = findings.map_or(Vec::new(), |judging| judging.conclude(report));
         let parameters = running.parameters.iter();
-        let times = running.times.as_ref();
         let mut summary = Summary::new(&self.system, report, &warnings, running.clock);
         summary.parameters = parameters
             .map(|(name, value)| (name.as_str(), json(value)))
             .collect();
-        summary.checks = &findings;
         summary.plan = Some(gyrator::run::plan(&running.run));
-        summary.component_times = times.and_then(Times::of_fmus);
-        summary.profile = times.and_then(Times::report);
-        summary.real_time = running.timing.as_ref().and_then(Timing::report);
         summary.graph = self.diagram(report);
         summary.provenance = end.provenance;
         summary.verification_steps = end.judged.verified.steps;
         summary.suspicion = end.judged.verified.open.as_deref();
         let assessed = end.judged.assessed.as_ref();
+        let drawn = running.drawn.as_ref();
+        let mut ending = Ending {
+            report: Some(report),
+            profile: running.profile.as_ref(),
+            assessed,
+            remarks: drawn.map_or(&[], |drawn| &drawn.remarks),
+            ..Ending::unknown(&self.system.source.path)
+        };
+        for feature in &self.features {
+            feature.summarize(&ending, &mut summary);
+        }
         if let Some(assessed) = assessed {
             summary = summary.with_error_bars(assessed, report);
         }
@@ -59,15 +59,15 @@ impl Session<'_> {
         if let Some(live) = &running.live {
             live.summarize(&summary, drawing.clone());
         }
+        let no_good = self.no_good(&outcome, report);
+        ending.trouble = no_good.as_deref();
+        ending.drawing = drawing.as_ref();
         let trouble = running.file.as_ref().and_then(ResultFile::trouble);
-        let path = self.options.results.summary.as_ref();
-        let written = path.map_or(Ok(()), |path| summary_file::write(path, &summary));
-        let written = written.and(self.write_findings(&findings, &outcome, report));
-        let written = written.and(self.draw(running, &summary));
-        let written = written.and(self.write_report(running, drawing, &summary));
-        let written = written.and(self.options.profile.write(running.times.as_ref()));
+        let written = ending.write(&self.features, &summary);
+        let features = self.features.iter();
+        let objections: Vec<Objection> = features.filter_map(|of| of.objection()).collect();
         if let Err(error) = outcome {
-            if is_broken_pipe(&error) && checks::failed(&findings).is_none() {
+            if is_broken_pipe(&error) && objections.is_empty() {
                 return written.map(|()| Exit::Success);
             }
             let failure = failed(error, &summary, trouble.as_deref(), written.err());
@@ -75,23 +75,16 @@ impl Session<'_> {
             let failure = warned.fold(failure, |failure, text| {
                 failure.detail(format!("warning: {text}"))
             });
-            return Err(checks::named(failure, &findings));
+            let explain = |failure, objection: &Objection| objection.explain(failure);
+            return Err(objections.iter().fold(failure, explain));
         }
         written?;
         let is_closed = self.options.show.has_closing_lines();
         if is_closed {
             screen::print_beside(self.prints_results(), &summary.for_people())?;
         }
-        let ended = self.exit(report);
-        match (ended, checks::failed(&findings)) {
-            (Ok(Exit::Success), Some(text)) => {
-                let failure = Failure::new(Exit::CheckFailed, Message::error(text));
-                let hidden = if is_closed { &[] } else { &findings[..] };
-                Err(checks::named(failure, hidden))
-            }
-            (ended, None) => ended,
-            (ended, Some(text)) => ended.map_err(|failure| failure.detail(text)),
-        }
+        let object = |ended, objection| object(ended, objection, is_closed);
+        objections.into_iter().fold(self.exit(report), object)
     }
 
     /// What is worth a note in the summary, besides the notes of the engine.
@@ -143,15 +136,7 @@ impl Session<'_> {
         outcome.and(ended)
     }
 
-    /// Draws the picture that was asked for, also of a run that has failed.
-    fn draw(&self, running: &Running, summary: &Summary<'_>) -> Result<(), Failure> {
-        let Some(drawing) = &running.drawing else {
-            return Ok(());
-        };
-        drawing.write(&self.system.source.path, &screen::json(summary)?)
-    }
-
-    /// The exit code, or the failure, of a run without checks.
+    /// The exit code, or the failure, of a run whose features object to nothing.
     fn exit(&self, report: &Report) -> Result<Exit, Failure> {
         match &report.stop_reason {
             StopReason::Interrupted => Ok(Exit::Interrupted),
@@ -167,23 +152,29 @@ impl Session<'_> {
         }
     }
 
-    /// Writes what was found of the checks.
-    fn write_findings(
-        &self,
-        findings: &[Finding],
-        outcome: &Result<(), RunError>,
-        report: &Report,
-    ) -> Result<(), Failure> {
-        let Some((_, options)) = &self.checks else {
-            return Ok(());
-        };
-        let exit = self.exit(report);
-        let trouble = match (outcome, &exit) {
+    /// Why the run is no good, whatever its features have found.
+    fn no_good(&self, outcome: &Result<(), RunError>, report: &Report) -> Option<String> {
+        match (outcome, self.exit(report)) {
             (Err(error), _) => Some(error.to_string()),
             (_, Err(failure)) => Some(failure.text().to_owned()),
             (_, Ok(Exit::Interrupted)) => Some("the run was interrupted".to_owned()),
             _ => None,
-        };
-        options.write(&self.system.source.path, findings, trouble.as_deref())
+        }
     }
+}
+
+/// How a run ends that a feature objects to; `is_told`: the closing lines have the details.
+fn object(
+    ended: Result<Exit, Failure>,
+    objection: Objection,
+    is_told: bool,
+) -> Result<Exit, Failure> {
+    if !matches!(ended, Ok(Exit::Success)) {
+        return ended.map_err(|failure| failure.detail(objection.text));
+    }
+    let failure = Failure::new(Exit::CheckFailed, Message::error(&*objection.text));
+    Err(match is_told {
+        true => failure,
+        false => objection.explain(failure),
+    })
 }

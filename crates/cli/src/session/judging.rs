@@ -60,12 +60,8 @@ impl Session<'_> {
             Some("a run without --no-verification tells why")
         } else if options.live.is_wanted() {
             Some("there is no second run beside a live page: a run without --live tells why")
-        } else if options.real_time.is_wanted() {
-            Some("there is no second run in real time: a run without --real-time tells why")
-        } else if options.calls.record_calls.is_some() {
-            Some(
-                "there is no second run while calls are recorded: a run without --record-calls tells why",
-            )
+        } else if let Some(why) = self.needs().no_second_run {
+            Some(why)
         } else if !hosts::named(&self.system).is_empty() {
             Some("there is no second run on other machines: `gyrator doctor` may tell why")
         } else if self.states.and_then(StateOptions::input).is_some() {
@@ -207,9 +203,6 @@ impl Session<'_> {
         let mut assessed = assessment.finish(&interrupt.requested());
         let file = running.file.as_ref();
         let completed = file.map(|file| assessed.add_columns(file)).transpose();
-        if let Some(drawing) = &running.drawing {
-            drawing.add(&assessed);
-        }
         let outcome = completed.map_err(not_recorded).map(|is_added| {
             if is_added == Some(false) {
                 let remark = "; the output takes no columns of errors, as a file would";

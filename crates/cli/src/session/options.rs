@@ -4,17 +4,16 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::checks::CheckOptions;
+use crate::feature::Feature;
+use crate::features::{Features, OF_ALL};
 use crate::fmu_options::FmuOptions;
 use crate::live::LiveOptions;
-use crate::options::{CallRecordingOptions, ErrorBarOptions, ExecutionOptions, ResultOptions};
+use crate::options::{ErrorBarOptions, ExecutionOptions, ResultOptions};
 use crate::overwriting::Named;
-use crate::profile::ProfileOptions;
 use crate::progress::ShowOptions;
-use crate::real_time::RealTimeOptions;
 use crate::supervision::Plan;
 
-// How a run is carried out, recorded and shown. An option of `run` and `simulate` is a field of one of these.
+// How a run is carried out, recorded and shown. What `features.rs` does not list is a field of one of these.
 #[derive(Debug, Args)]
 pub(crate) struct SessionOptions {
     #[command(flatten)]
@@ -24,11 +23,7 @@ pub(crate) struct SessionOptions {
     #[command(flatten)]
     pub(crate) fmus: FmuOptions,
     #[command(flatten)]
-    pub(super) calls: CallRecordingOptions,
-    #[command(flatten)]
-    pub(crate) profile: ProfileOptions,
-    #[command(flatten)]
-    pub(super) real_time: RealTimeOptions,
+    pub(crate) features: Features<OF_ALL>,
     #[command(flatten)]
     pub(super) live: LiveOptions,
     #[command(flatten)]
@@ -41,30 +36,26 @@ impl SessionOptions {
     /// The same options for a run that leaves its rows to another one, and writes no files.
     pub(crate) fn for_companion(mut self) -> Self {
         self.results = self.results.without_files();
-        self.calls.record_calls = None;
-        self.profile = ProfileOptions::off();
+        self.features = Features::default();
         self
     }
 
     /// The files that are written, by their options.
     pub(crate) fn outputs(&self) -> Vec<Named<'_>> {
-        let mut outputs = self.results.outputs();
-        outputs.extend(self.profile.output());
-        outputs
+        let of_features = self.features.iter().flat_map(Feature::output);
+        self.results
+            .output()
+            .into_iter()
+            .chain(of_features)
+            .collect()
     }
 
     /// The options that the parent of the run of a system needs.
-    pub(crate) fn plan<'a>(
-        &'a self,
-        system: &'a Path,
-        checks: Option<&'a CheckOptions>,
-    ) -> Plan<'a> {
+    pub(crate) fn plan<'a>(&'a self, system: &'a Path, features: Vec<&'a dyn Feature>) -> Plan<'a> {
         Plan {
             live: Some(&self.live),
             output: self.results.output_file.as_deref(),
-            summary: self.results.summary.as_deref(),
-            report: self.results.report.as_deref(),
-            checks,
+            features,
             ..Plan::without_files(system, &self.execution)
         }
     }

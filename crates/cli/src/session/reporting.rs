@@ -1,4 +1,4 @@
-//! The report of a session as a page: its signals are kept while it runs.
+//! The signals of pages, which a session keeps while it runs, and the picture of its system.
 
 use gyrator::exchange_mode::Exchange;
 use gyrator::{Recorder, Report, RunError};
@@ -8,15 +8,13 @@ use gyrator_record::DecimatingSink;
 
 use super::{Running, Session};
 use crate::error_bars::Assessed;
-use crate::failure::Failure;
 use crate::input_file::InputFile;
-use crate::report_page::{self, Shown};
-use crate::summary::Summary;
+use crate::report_page::Shown;
 
 /// The signals of a page, and remarks on them.
 pub(super) struct Drawn {
     rows: DecimatingSink,
-    remarks: Vec<String>,
+    pub(super) remarks: Vec<String>,
 }
 
 impl Session<'_> {
@@ -33,7 +31,7 @@ impl Session<'_> {
 
     /// Keeps the signals of the page, where one is wanted.
     pub(super) fn keep_signals(&self, running: &mut Running) -> Result<(), RunError> {
-        if self.options.results.report.is_none() && !self.options.live.is_wanted() {
+        if !self.needs().drawing && !self.options.live.is_wanted() {
             return Ok(());
         }
         let shown = |columns: &[_]| {
@@ -73,20 +71,5 @@ impl Session<'_> {
             drawing = drawing.with(&assessed.decimated(is_drawn, stretches));
         }
         Some(drawing)
-    }
-
-    /// Writes the page, where one is asked for.
-    pub(super) fn write_report(
-        &self,
-        running: &Running,
-        drawing: Option<Drawing>,
-        summary: &Summary<'_>,
-    ) -> Result<(), Failure> {
-        let Some(path) = &self.options.results.report else {
-            return Ok(());
-        };
-        let remarks = running.drawn.as_ref().map(|drawn| &drawn.remarks[..]);
-        let drawing = drawing.unwrap_or_default();
-        report_page::write(path, summary, drawing, remarks.unwrap_or_default())
     }
 }

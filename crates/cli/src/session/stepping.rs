@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use gyrator::RunError;
-use gyrator::real_time::{Held, RealTime};
 use gyrator_worker::Worker;
 
 use super::{Running, Session};
-use crate::drawing::Drawing;
 use crate::failure::Failure;
+use crate::feature::Observing;
 use crate::input_file::InputFile;
 use crate::interrupt::Interrupt;
 use crate::live::Shown;
@@ -45,17 +44,19 @@ impl Session<'_> {
             run.observe(with_inputs(recorder))?;
         }
         self.keep_for_verification(running)?;
+        let mut observing = Observing {
+            run: &mut running.run,
+            inputs: inputs.as_ref(),
+            interrupt,
+            clock: None,
+            last: Vec::new(),
+        };
+        self.for_each_feature(|feature| feature.observe(&mut observing))?;
+        let Observing { clock, last, .. } = observing;
         let run = &mut running.run;
-        let drawing = running.drawing.as_mut();
-        if let Some(recorder) = drawing.and_then(Drawing::take_recorder) {
-            run.observe(with_inputs(recorder))?;
-        }
         let stop_time = self.system.experiment.stop_time.as_ref();
         let stop_time = stop_time.map(|stop| stop.value);
         let stop = stop_time.unwrap_or(f64::INFINITY);
-        if let Some(judging) = &running.judging {
-            run.observe(judging.observer())?;
-        }
         let progress = Progress::start(self.options.show.progress(), run.time(), stop);
         if let Some(worker) = Worker::current() {
             supervision::track(run, worker);
@@ -66,8 +67,6 @@ impl Session<'_> {
         if self.checks_senses {
             gyrator::run::check_senses(run);
         }
-        // The work of the others is part of a step.
-        let real_time = self.options.real_time.observer(interrupt);
         if let Some(live) = &mut running.live {
             let shown = Shown {
                 path: &self.system.source.path,
@@ -75,18 +74,14 @@ impl Session<'_> {
                 selection: self.selection(),
                 saves_state: self.saves_state(),
                 single: self.single.as_deref(),
-                real_time: self.options.real_time.factor(),
                 diagram: self.diagram(&run.report()),
-                times: running.times.clone(),
-                held: real_time
-                    .as_ref()
-                    .map_or_else(Held::default, RealTime::held),
+                profile: running.profile.clone().filter(|_| self.needs().drawing),
+                clock,
             };
             live.begin(run, shown)?;
         }
-        if let Some(real_time) = real_time {
-            running.timing = Some(real_time.timing());
-            run.observe(real_time)?;
+        for observer in last {
+            run.observe(observer)?;
         }
         running.stepping_since = Instant::now();
         if running.inputs.is_none() && running.saving.is_none() && running.live.is_none() {

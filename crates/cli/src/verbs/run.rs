@@ -7,10 +7,11 @@ use clap::Args;
 use gyrator_worker::Worker;
 
 use super::learn;
-use crate::checks::CheckOptions;
 use crate::companions::Companion;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::feature::Feature;
+use crate::features::{Features, OF_SYSTEMS};
 use crate::fmu_options::HalvingOptions;
 use crate::options::{CouplingOptions, ExperimentOptions, assignment, set_start_values};
 use crate::overwriting::{self, Named};
@@ -52,7 +53,7 @@ pub(super) struct Options {
     #[command(flatten)]
     verification: VerificationOptions,
     #[command(flatten)]
-    checks: CheckOptions,
+    features: Features<OF_SYSTEMS>,
     #[command(flatten)]
     states: StateOptions,
     #[command(flatten)]
@@ -62,6 +63,7 @@ pub(super) struct Options {
 /// Runs the system.
 pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     if let Some((companion, worker)) = Companion::of_this_process().zip(Worker::current()) {
+        options.features = Features::default();
         options.session = options.session.for_companion();
         let accompanied = session(&options).and_then(|of| of.accompany(companion, worker));
         return accompanied.inspect_err(Companion::leave_message);
@@ -69,19 +71,24 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     let mut inputs = inputs(&options);
     inputs.push(("the system file", &options.system));
     let mut outputs = options.session.outputs();
-    outputs.extend(options.checks.output());
+    outputs.extend(options.features.iter().flat_map(Feature::output));
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
     // The result file says by itself, and at once, that it has no folder.
     outputs.retain(|(option, _)| *option != "--output-file");
     overwriting::refuse_without_folder(&outputs)?;
     let read = || session(&options).map(|session| session.system);
-    let mut plan = options.session.plan(&options.system, Some(&options.checks));
+    let mut plan = options.session.plan(&options.system, features(&options));
     plan.read = Some(&read);
     match plan.carry_out() {
         Some(outcome) => outcome,
         None => plan.with_summary(|| run_here(&options)),
     }
+}
+
+fn features(options: &Options) -> Vec<&dyn Feature> {
+    let of_systems = options.features.iter();
+    options.session.features.iter().chain(of_systems).collect()
 }
 
 /// Files that are read besides the system's.
@@ -90,17 +97,15 @@ fn inputs(options: &Options) -> Vec<Named<'_>> {
     let feed_forward = feed_forward.map(|path| ("the feed-forward", path));
     let input_file = options.inputs.input_file.as_deref();
     let input_file = input_file.map(|path| ("the input file", path));
-    let of_others = [options.checks.input(), options.states.input()];
-    let all = [feed_forward, input_file].into_iter().chain(of_others);
-    all.flatten().collect()
+    let features = features(options).into_iter();
+    let of_features = features.flat_map(Feature::input);
+    let all = feed_forward.into_iter().chain(input_file);
+    let all = all.chain(of_features).chain(options.states.input());
+    all.collect()
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {
     let mut session = session(options)?;
-    session.checks = options
-        .checks
-        .read()?
-        .map(|checks| (checks, &options.checks));
     session.states = Some(&options.states);
     session.execute()
 }
@@ -119,6 +124,7 @@ fn session(options: &Options) -> Result<Session<'_>, Failure> {
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
     Ok(Session {
         warnings,
+        features: features(options),
         inputs: inputs(options),
         input: Some(&options.inputs),
         feed_forward: feed_forward.transpose()?,

@@ -52,7 +52,9 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     // The result file says by itself, and at once, that it has no folder.
     outputs.retain(|(option, _)| *option != "--output-file");
     overwriting::refuse_without_folder(&outputs)?;
-    let plan = options.session.plan(&options.fmu, None);
+    let plan = options
+        .session
+        .plan(&options.fmu, options.session.features.iter().collect());
     match plan.carry_out() {
         Some(outcome) => outcome,
         None => plan.with_summary(|| session(&options)?.execute()),

@@ -32,6 +32,7 @@ mod learning;
 mod limits;
 #[cfg(target_os = "linux")]
 mod live;
+mod markdown;
 mod new_fmu;
 mod new_system;
 mod osp;

@@ -17,15 +17,14 @@ use crate::replay::fingerprint::fingerprint;
 use crate::replay::recording::{CallLog, Head};
 
 /// Makes the units of a run, and records the calls of each in a file of a folder: `COMPONENT.calls`, and the FMU beside it as `COMPONENT.fmu`.
-#[derive(Debug)]
-pub struct RecordCalls<M> {
+pub struct RecordCalls {
     folder: PathBuf,
-    inner: M,
+    inner: Box<dyn UnitMaker>,
 }
 
-impl<M> RecordCalls<M> {
+impl RecordCalls {
     /// Records the calls of the units that `inner` makes. The folder has to be there.
-    pub fn new(folder: &Path, inner: M) -> Self {
+    pub fn new(folder: &Path, inner: Box<dyn UnitMaker>) -> Self {
         Self {
             folder: folder.to_owned(),
             inner,
@@ -78,7 +77,7 @@ fn file_stem(component: &str) -> String {
     }
 }
 
-impl<M: UnitMaker> UnitMaker for RecordCalls<M> {
+impl UnitMaker for RecordCalls {
     fn plan(&mut self, orders: &[UnitOrder<'_>]) {
         self.inner.plan(orders);
     }
@@ -90,7 +89,7 @@ impl<M: UnitMaker> UnitMaker for RecordCalls<M> {
         };
         let log = self.log(order).map_err(refuse)?;
         let recorder =
-            CallRecorder::start(log, || order.make(&mut self.inner).map(Made::into_unit));
+            CallRecorder::start(log, || order.make(&mut *self.inner).map(Made::into_unit));
         recorder
             .map_err(refuse)?
             .map(|unit| Some(Box::new(unit) as _))
