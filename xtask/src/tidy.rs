@@ -10,6 +10,7 @@ mod machine_paths;
 mod manifests;
 mod methods;
 mod module_names;
+mod prose;
 mod sizes;
 mod unsafe_code;
 
@@ -96,6 +97,7 @@ pub fn findings(root: &Path) -> io::Result<Vec<Finding>> {
     findings.extend(front_texts::check(&files));
     findings.extend(machine_paths::check(&files));
     findings.extend(conformance_table::check(&files));
+    findings.extend(prose::check(&files));
     findings.sort();
     Ok(findings)
 }
