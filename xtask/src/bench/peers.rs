@@ -104,7 +104,7 @@ impl Peer<'_> {
         let call = Call::new(&self.python).argument(&self.runner);
         let call = call.arguments([&*self.name, &row.units.to_string(), &steps.to_string()]);
         let call = call.argument(&self.folder);
-        let call = fmus.iter().fold(call, |call, fmu| call.argument(fmu));
+        let call = fmus.iter().fold(call, Call::argument);
         let call = match row.recording {
             Recording::Off => call,
             _ => call.argument("--record"),
