@@ -1,4 +1,4 @@
-//! FMUs in this process that are called together: everything is as where the calls go through the units, which threads make
+//! FMUs in this process that are called together: everything is as if the calls go through the units, which threads make
 //! them do.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
-//! result looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
+//! Residual power as an alarm: spikes of δP mark when a coupling becomes unstable, long before a result
+//! looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
 
 use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};
@@ -137,8 +137,8 @@ impl Detector {
         may_raise: bool,
         fades: bool,
     ) {
-        // Rounding is no alarm: 1e-9 of the power that goes over the bond is far above the rounding of
-        // its products, and far below an error of the coupling.
+        // Rounding raises no alarm: 1e-9 of the power that goes over the bond is far above the
+        // rounding of its products, and far below an error of the coupling.
         let usual = self.usual.max(1e-9 * transferred);
         if self.is_raised {
             self.follow(residual, usual, time);
@@ -222,8 +222,8 @@ stored!(Alarm {
 mod tests {
     use super::*;
 
-    /// The alarms of a residual power over 10 s, which must be those of a detector that looks at
-    /// every point.
+    /// The alarms of a residual power over 10 s, which must equal those by a detector that looks
+    /// at every point.
     fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
         let mut alarms = Alarms::new([true].into_iter());
         let mut thorough = alarms.bonds[0].clone();

@@ -90,7 +90,7 @@ fn first_steps() {
     assert!(next < 1.499 * 170.9e-6, "{next}");
 }
 
-/// The right-end sum halves where the integrated residual energy almost vanishes: the true reduction
+/// The right-end sum halves while the integrated residual energy almost vanishes: the true reduction
 /// is by 97, 89, 74 and 59 %.
 #[test]
 fn integrated_residual_energy() {
