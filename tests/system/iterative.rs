@@ -523,7 +523,7 @@ fn a_discard_within_an_iteration_goes_half_the_way_back() {
     let mut run = run_with(1.5 * forces.max(4000.0), 50);
     let difference = difference(&mut run, &expected);
     assert!(difference < 1e-10, "{difference:e}");
-    // With the first estimate there cannot be a way back.
+    // The first estimate leaves no way back.
     let message = run_with(1.0, 50).step().unwrap_err().to_string();
     assert!(
         message.contains("motion") && message.contains("out of my range"),

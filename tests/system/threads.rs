@@ -203,7 +203,7 @@ fn a_run_ends_while_its_threads_wait() {
     }
 }
 
-/// A run continues at the point it reached on several threads, also on another thread of the program.
+/// A run on several threads continues with the same results on another thread of the program.
 #[test]
 fn a_run_on_threads_goes_to_another_thread() {
     let (expected, _) = finished(4, &RunOptions::default(), Duration::ZERO);

@@ -38,7 +38,7 @@ const UNSTEADY: f64 = 0.15;
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Only rows with these words, as '100 plain copied'; repeatable. Combinations that the table leaves out
-    /// are measured where a pattern names them
+    /// are measured if a pattern names them
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
     /// Pairs of measurements of each row; the table shows medians

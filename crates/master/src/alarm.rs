@@ -21,10 +21,10 @@ const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
 const CALM_POINTS: u32 = 50;
 /// The running level is the greatest residual power so far; it fades by this factor every so many
-/// points, so that the detector follows a system that calms down,
+/// points, so that the detector follows a system that calms down.
 const FADE: f64 = 0.95;
 const FADE_EVERY: u64 = 50;
-/// and grows by at most this factor a point, 2.7 in a hundred, so that a coupling that becomes
+/// It grows by at most this factor a point, 2.7 in a hundred, so that a coupling that becomes
 /// unstable over a hundred steps stays above it.
 const GROWTH: f64 = 1.01;
 /// Room for intervals, so that an alarm allocates nothing.

@@ -1,10 +1,10 @@
 //! Components that make inner steps of the semi-implicit Euler method, and how many in a macro-step.
 //!
-//! Such a component takes its inputs as they are at the start of each inner step, as it takes its own states: what it has
-//! received then is the mean of these values, not a mean over the step. Its outputs show the inner steps. Of an output x and
-//! its derivative v, another output, n inner steps of length H/n have x(t+H) − x(t) = H·(v(t) + v(t+H))/2 + σ·H·Δv + κ·H·Δ²v
-//! + …, σ = 1/(2n) (Euler & Maclaurin). An exact method has σ = 0. κ is −(1 − 1/n²)/12 for a smooth v, and less if a held
-//! input curves it. Both are found by least squares over the first steps.
+//! Such a component takes its inputs as they are at the start of each inner step, as it takes its own states. What it has
+//! then received is the mean of these values, not a mean over the step. Its outputs show the inner steps. Take an output x
+//! and its derivative v, another output. With n inner steps of length H/n they have x(t+H) − x(t) = H·(v(t) + v(t+H))/2 +
+//! σ·H·Δv + κ·H·Δ²v + …, σ = 1/(2n) (Euler & Maclaurin). An exact method has σ = 0. κ is −(1 − 1/n²)/12 for a smooth v, and
+//! less if a held input curves it. Both are found by least squares over the first steps.
 
 use crate::single_steps::{MOST_OUTPUTS, ordered_pairs};
 use crate::state::SystemState;

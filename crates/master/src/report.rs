@@ -138,7 +138,7 @@ pub struct BondReport {
     pub estimated_verdict: Verdict,
     /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` if unknown.
     pub coupling_error_estimate: Option<f64>,
-    /// Effect of the correction on the energy error; `None` if the audit can judge none, and if nothing was added.
+    /// Effect of the correction on the energy error; `None` if the audit can judge none, or if nothing was added.
     pub correction_verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,

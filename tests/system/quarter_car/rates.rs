@@ -1,4 +1,4 @@
-//! Corrections if the halves communicate at different rates, and on bonds with several axes.
+//! Corrections when the halves communicate at different rates, and on bonds with several axes.
 
 use fmu_models::{QuarterCar, QuarterCarChassis, QuarterCarWheelSuspension};
 use gyrator::{LinearUnit, Report, RunOptions, System};

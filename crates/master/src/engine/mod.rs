@@ -97,8 +97,8 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
     courses.extrapolated = extrapolated.map(|(index, _)| index).collect();
 }
 
-/// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs if there are no
-/// bonds.
+/// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs if the system
+/// has no bonds.
 pub(crate) fn order_in_use(state: &SystemState) -> usize {
     let axes = state.graph.bonds.iter().flat_map(|bond| &bond.axes);
     let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);

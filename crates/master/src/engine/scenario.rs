@@ -270,8 +270,8 @@ pub(crate) fn give_free(state: &mut SystemState, step: &Step) -> Result<(), Faul
     Ok(())
 }
 
-/// Reads the values that the variables have after initialization: free ones without the scenario, and from the
-/// start, at `step.time`, on those that actions hold.
+/// Reads the values that the variables have after initialization: the values of free ones without the
+/// scenario, and the values that actions hold from the start, `step.time`, on.
 ///
 /// # Errors
 /// A unit that refuses.

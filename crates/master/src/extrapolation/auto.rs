@@ -9,9 +9,10 @@
 //! of such a unit prove to be semi-implicit Euler steps, it gets the mean of the values at the starts of its inner
 //! steps. This method then integrates the coupled system as a whole.
 //!
-//! Three additions keep the integral of an input equal to its source's, which springs and other integrators need: ũ +=
-//! (∫p₂ − ∫ũ)/h at the third value makes up for the first two steps (p₂ is the parabola through the three values);
-//! half an inner step, when inner steps show; and the lag h/2 of held values, when the degree falls to 0 again.
+//! Three additions keep the integral of an input equal to its source's; springs and other integrators need that. They
+//! are ũ += (∫p₂ − ∫ũ)/h at the third value, which makes up for the first two steps (p₂ is the parabola through the
+//! three values); half an inner step, when inner steps show; and the lag h/2 of held values, when the degree falls to
+//! 0 again.
 //!
 //! Source: own; the polynomials from Sadjina & Pedersen (2019) §2, their means over equal steps the methods of Adams &
 //! Bashforth. Use it unless a signal is known to need another one. Limits: a degree is selected after its errors have

@@ -143,7 +143,7 @@ pub(crate) struct Bond {
     pub(crate) flow_side: usize,
     pub(crate) axes: Vec<Axis>,
     pub(crate) correction: Option<Chosen<dyn Correction>>,
-    /// Macro-steps between two points at which both ends publish.
+    /// Macro-steps between two successive points at which both ends publish.
     pub(crate) every: u32,
     /// Greatest magnitude of its residual energy before the run ends, J.
     pub(crate) max_residual_energy: Option<f64>,

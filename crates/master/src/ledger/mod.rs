@@ -26,8 +26,7 @@ pub struct BondEnergy {
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
     /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both directions, which cannot
-    /// cancel out. If means of predictions were given, the predictions count. Computed where a step control sizes the
-    /// steps.
+    /// cancel out. If means of predictions were given, the predictions count. Computed if a step control sizes the steps.
     #[serde(skip)]
     pub coupling_error_power: f64,
     /// The applied residual power with predictions in the place of their means, W; computed as `coupling_error_power`.

@@ -415,7 +415,7 @@ impl LeastSquares {
         self.used = 0;
     }
 
-    /// Adds the changes by the last pass; the oldest ones leave if there is no room.
+    /// Adds the changes by the last pass; the oldest ones leave if room is short.
     fn add(
         &mut self,
         (residuals, last_residuals): (&[f64], &[f64]),

@@ -387,7 +387,7 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
         })
 }
 
-/// The number that `read` finds; `None` for the word `auto` and if nothing is given.
+/// The number that `read` finds; `None` for the word `auto` or if nothing is given.
 fn or_auto(
     given: Option<&Value>,
     read: impl Fn(&Value) -> Result<f64, String>,

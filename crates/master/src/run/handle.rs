@@ -232,8 +232,8 @@ impl Run {
     /// (FMI 2.0 §4.2.4).
     ///
     /// # Errors
-    /// A name that the system does not have, a handle of another run, a variable that cannot be set now, a value of
-    /// another kind, a real value that is not finite, a unit that refuses.
+    /// A name that the system does not have; a handle of another run; a variable that cannot be set now; a value of
+    /// another kind; a real value that is not finite; a unit that refuses.
     #[inline]
     pub fn write<V>(&mut self, variable: impl Writable<V>, value: V) -> Result<(), RunError> {
         variable.write_to(self, value)

@@ -305,7 +305,7 @@ struct Direction {
     work: f64,
 }
 
-/// The connection with this index; `None` if values are held on purpose, at events, and if a mean cannot be
+/// The connection with this index; `None` if values are held on purpose, at events, or if a mean cannot be
 /// compared with a value.
 fn link(run: &Run, input: usize, loops: &[Option<usize>]) -> Option<Link> {
     let course = &run.state.courses.inputs[input];

@@ -50,7 +50,7 @@ pub fn last_state(run: &mut Run) -> Option<Result<Vec<u8>, RunError>> {
 /// FMUs keep their stop time in their states: [`RunOptions::open_end`](crate::RunOptions::open_end) gives them none.
 ///
 /// # Errors
-/// [`RunError::NotSaved`] if a component, or a word of a program's own, cannot, and if the last step was
+/// [`RunError::NotSaved`] if a component, or a word of a program's own, cannot, or if the last step was
 /// shortened to end at the stop time; a unit that fails, which ends the run.
 pub fn serialize(run: &mut Run) -> Result<Vec<u8>, RunError> {
     if run.has_ended() {

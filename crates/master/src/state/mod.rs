@@ -118,7 +118,7 @@ pub(crate) struct Signals {
     pub(crate) ahead: Vec<f64>,
     /// Outputs of other kinds.
     pub(crate) discrete: Vec<Value>,
-    /// Those of them that [are read ahead](Self::is_read_ahead), as `ahead`.
+    /// The ones that [are read ahead](Self::is_read_ahead), as `ahead`.
     pub(crate) discrete_ahead: Vec<Value>,
     /// Outputs of other kinds that units after them receive before they are published.
     pub(crate) is_read_ahead: Box<[bool]>,

@@ -68,7 +68,7 @@ pub(crate) enum Target {
         kind: VariableType,
         /// The transformation over the coming step.
         applied: Transformation,
-        /// That of the start of a communication step which is made when it ends.
+        /// The transformation at the start of a communication step which is made when it ends.
         kept: Transformation,
         /// Value over the step before.
         given: f64,

@@ -32,7 +32,7 @@ struct Ecco {
     sizes: Sizes,
     indicator: Indicator,
     reject_above: f64,
-    /// There are no bonds: every step is this long, s.
+    /// Without bonds: every step is this long, s.
     macro_step: f64,
     /// Greatest indicator since the size could change last.
     worst: f64,

@@ -11,10 +11,10 @@
 //! before.
 //!
 //! With E(s) = ∫₀ˢ t·(t + h)…(t + m·h) dt an extrapolation from m + 1 points leaves E(2h) over the whole step and
-//! 2·E(h) over its halves: 2 for a hold, 2.8 for a line, 3.56 for a parabola. Units with several sub-steps, or with
-//! integrators of order 1, leave 2 in any case. p = m + 1 would claim 2, 4 and 8 and miss the true error by up to 2.7
-//! times. With p = 1 it is 0.16 to 0.81 of the tolerance in the median (docs/step-control.md); smooth errors are
-//! overestimated by at most 2.6 times, which costs 1.3 times as many steps.
+//! 2·E(h) over its halves. The ratio is 2 for a hold, 2.8 for a line, 3.56 for a parabola. Units with several
+//! sub-steps, or with integrators of order 1, leave 2 in any case. p = m + 1 would claim 2, 4 and 8 and miss the true
+//! error by up to 2.7 times. With p = 1 it is 0.16 to 0.81 of the tolerance in the median (docs/step-control.md);
+//! smooth errors are overestimated by at most 2.6 times, which costs 1.3 times as many steps.
 
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};

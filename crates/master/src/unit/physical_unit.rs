@@ -84,8 +84,8 @@ impl PhysicalUnit {
     /// the two has no base unit.
     ///
     /// # Errors
-    /// If the units measure different things, if a factor is zero or a number is not finite, and if a
-    /// difference meets a value on a scale with an offset: FMI gives no offset that is right.
+    /// If the units measure different things, if a factor is zero or a number is not finite, or if a
+    /// difference meets a value on a scale with an offset. FMI gives no offset that is right.
     pub(crate) fn conversion_to(&self, target: &Self) -> Result<Conversion, UnitMismatch> {
         let (Some(from), Some(to)) = (&self.exponents, &target.exponents) else {
             return Ok(Conversion::IDENTITY);
