@@ -20,7 +20,7 @@ use gyrator_system::{Problem, SystemFile, toml_file};
 use gyrator_worker::replay::{Agreement, CallLog, CallRecorder, Recording, compare, replay};
 use tempfile::NamedTempFile;
 
-/// One reader: its name, which is that of its fuzzer and of its folder of seeds, and what tries it.
+/// One reader: its name, which its fuzzer and its folder of seeds share, and what tries it.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All readers.
@@ -48,7 +48,7 @@ thread_local! {
     static FILE: RefCell<Option<NamedTempFile>> = const { RefCell::new(None) };
 }
 
-/// An FMU as an archive, which is unpacked where it is accepted.
+/// An FMU as an archive, which is unpacked if it is accepted.
 ///
 /// # Panics
 /// If the reader does not hold what it has to.

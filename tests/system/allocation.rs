@@ -348,7 +348,7 @@ fn scenarios_with_steps_that_may_be_made_again() {
     expect_none(with_actions("hold", "jacobi", ecco));
 }
 
-/// On several threads, too: the steps before have measured the units and started the threads.
+/// Also on several threads: the steps before have measured the units and started the threads.
 #[test]
 fn steps_on_several_threads() {
     let mut system = System::new(0.1);

@@ -362,7 +362,7 @@ impl Words {
         all
     }
 
-    /// How many words differ from those of `usual`.
+    /// How many words differ from the words of `usual`.
     fn unusual(&self, usual: &Self) -> usize {
         let words = [
             self.method != usual.method,
@@ -387,7 +387,7 @@ struct Draft {
 impl Draft {
     fn new(words: Words, keeps_text: bool) -> Self {
         let mut system = System::new(H);
-        // Half a step is left over at the end, where units and extrapolation can make it.
+        // Half a step is left over at the end, if units and extrapolation can make it.
         let rest = if words.setting == MULTI_RATE || needs_substeps(words.extrapolation) {
             0.0
         } else {
@@ -414,7 +414,7 @@ impl Draft {
         }
     }
 
-    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
+    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one if the
     /// extrapolation needs it.
     fn unit(&mut self, name: &'static str, ratio: f64, unit: impl Unit + 'static) {
         self.unit_with_longest_step(name, ratio, f64::INFINITY, unit);
@@ -604,7 +604,7 @@ struct Record {
     text: String,
 }
 
-/// Runs a combination; `None` where it is refused.
+/// Runs a combination; `None` if it is refused.
 fn record(words: Words, threads: usize, keeps_text: bool) -> Option<Record> {
     let mut draft = Draft::new(words, keeps_text);
     let (_, build) = SETTINGS

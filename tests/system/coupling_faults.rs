@@ -158,7 +158,7 @@ struct Fault {
     kind: Kind,
     /// On forces, else on positions and velocities.
     is_of_effort: bool,
-    /// The axis, where it is on one of them.
+    /// The axis, if it is on one of them.
     axis: usize,
     past: VecDeque<Vec<f64>>,
 }
@@ -500,7 +500,7 @@ fn faulty(seeds: Range<u64>) -> Count {
         .reduce(Count::default, Count::and)
 }
 
-/// Runs without faults of these seeds, with macro-steps as long as those of the reference, half or a quarter of them.
+/// Runs without faults of these seeds, with macro-steps as long as the reference's, half or a quarter of them.
 fn sound(seeds: Range<u64>) -> Count {
     let judge = |seed: u64| {
         let system = Coupled::new(seed as usize % SYSTEMS, seed);

@@ -55,7 +55,7 @@ fn course(system: &System) -> (Report, Vec<(f64, f64)>) {
     (report, course.collect())
 }
 
-/// The report, and the greatest error of a function of position and velocity against that of the time.
+/// The report, and the greatest error of a function of position and velocity against a function of the time.
 fn error(
     system: &System,
     found: impl Fn(f64, f64) -> f64,

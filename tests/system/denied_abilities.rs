@@ -184,7 +184,7 @@ impl<U: Unit> UnitWrapper for Lying<U> {
     }
 }
 
-/// The start shows it, where inputs may be tried.
+/// The start shows it, if inputs may be tried.
 #[test]
 fn partial_derivatives_that_the_outputs_contradict_are_named() {
     for exchange in ["stale", "compensated", "auto"] {

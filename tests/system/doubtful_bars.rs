@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::error_bars::result;
 
-/// Errors from so much of the range of a signal on are counted by themselves, too.
+/// Errors from so much of the range of a signal on are also counted by themselves.
 const LARGE: f64 = 1e-3;
 
 /// A signal: its bar from half and twice the macro-step, its bar with a finer companion if there is a doubt, and the truth.
@@ -182,7 +182,7 @@ fn print(title: &str, all: &[Judged]) {
     }
 }
 
-/// Steps of the companions over those of the companions at half and twice the macro-step.
+/// Steps of the companions over the steps of the companions at half and twice the macro-step.
 fn cost(all: &[Judged]) -> f64 {
     all.iter().map(|judged| judged.cost).sum::<f64>() / (2.5 * all.len() as f64)
 }

@@ -183,7 +183,7 @@ fn stepping_by_hand_is_running() {
     assert_eq!(one.bits(), other.bits());
 }
 
-/// The stop time need not be a multiple of the macro-step where the units can make a shorter step.
+/// The stop time need not be a multiple of the macro-step if the units can make a shorter step.
 #[test]
 fn the_last_step_may_be_shorter() {
     let mut system = System::new(H);

@@ -54,7 +54,7 @@ fn limits_of_bonds_take_the_place_of_those_of_the_step_control() {
         "{without_fast} {without_slow} {}",
         both.len()
     );
-    // r·(E₀ + |P·H|): where the transferred energy is small against E₀, half of r is half of E₀.
+    // r·(E₀ + |P·H|): if the transferred energy is small against E₀, half of r is half of E₀.
     let large = (1e-8, 1e3);
     let halved = (0.5e-8, 1e3);
     let half_energy = (1e-8, 0.5e3);
@@ -85,7 +85,7 @@ fn of_oscillator(extrapolation: &str, indicator: &str) -> (usize, f64) {
     (steps, error)
 }
 
-/// A mean is off at the end of a step and passes the right energy on: it is no reason for short steps.
+/// A mean is off at the end of a step and passes the right energy on: it does not call for short steps.
 #[test]
 fn means_of_predictions_take_fewer_steps_than_held_values_and_have_less_error() {
     for indicator in ["sum-abs", "signed", "defect"] {

@@ -65,7 +65,7 @@ struct Judged {
     bar: ErrorBar,
     /// Estimated over true error, RMS over the run.
     ratio: f64,
-    /// The part of the rows where the truth lies inside twice the bar.
+    /// The part of the rows in which the truth lies inside twice the bar.
     covered: f64,
 }
 
@@ -161,7 +161,7 @@ fn the_error_of_500_random_systems_is_estimated_well() {
 fn coarser_companions_estimate_the_error_of_500_random_systems() {
     let shares = shares(500, 2000, Levels::TwiceAndFourTimes);
     println!("{shares:?}");
-    // Fewer errors are known where no finer run shows them, but those that are known hold.
+    // Fewer errors are known if no finer run shows them, but those that are known hold.
     assert!(shares.within_one_and_a_half >= 0.9, "{shares:?}");
     assert!(shares.within_three >= 0.99, "{shares:?}");
     assert!(shares.covered >= 0.95, "{shares:?}");

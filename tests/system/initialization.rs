@@ -148,8 +148,8 @@ fn outputs_of_every_type_pass_at_the_start_and_in_the_run() {
     expect(&mut run, 9, "bac");
 }
 
-/// A unit whose outputs change when Initialization Mode ends, as those of models do that handle events there: numbers grow
-/// by one, Booleans turn around, texts get a mark.
+/// A unit whose outputs change when Initialization Mode ends, as in models that handle events there: numbers grow by one,
+/// Booleans turn around, texts get a mark.
 struct Settling(ModelUnit<AllTypes>, bool);
 
 impl UnitWrapper for Settling {

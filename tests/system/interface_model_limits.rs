@@ -103,7 +103,7 @@ fn velocity(k: f64, t: f64) -> f64 {
     START * (-decay * t).exp() * ((omega * t).cos() - decay / omega * (omega * t).sin())
 }
 
-// At k·H²/m = 110 an explicit step alone is hopeless. The error is that of the exchanges: first order
+// At k·H²/m = 110 an explicit step alone is hopeless. The error comes from the exchanges: first order
 // in d = 0.1 ms, for any macro-step.
 #[test]
 fn equal_impulses_make_the_motion_independent_of_the_macro_step() {

@@ -472,7 +472,7 @@ pub(crate) fn error_at_one_second(units: [Linear; 2], steps: usize, method: Choi
     let mut run = self::start(&system(units, 1.0 / steps as f64, method));
     run.run_until(1.0).unwrap();
     let found = ["force.y", "motion.y"].map(|name| run.read_real(name).unwrap());
-    // Greatest force and velocity: those of the energy at the start.
+    // Greatest force and velocity: from the energy at the start.
     let scale = [KC.sqrt() * 100.0, 100.0];
     let errors = [
         (found[0] - spring) / scale[0],
@@ -523,7 +523,7 @@ fn a_discard_within_an_iteration_goes_half_the_way_back() {
     let mut run = run_with(1.5 * forces.max(4000.0), 50);
     let difference = difference(&mut run, &expected);
     assert!(difference < 1e-10, "{difference:e}");
-    // With the first estimate there is no way back.
+    // The first estimate leaves no way back.
     let message = run_with(1.0, 50).step().unwrap_err().to_string();
     assert!(
         message.contains("motion") && message.contains("out of my range"),
@@ -743,7 +743,7 @@ fn an_output_that_feeds_its_own_unit_is_iterated() {
     assert!((run.read_real("own.y").unwrap() - 2.0).abs() < 1e-12);
 }
 
-/// Outputs that follow inputs within a step are those of its end: none is late.
+/// Outputs that follow inputs within a step belong to its end: none is late.
 #[test]
 fn feed_through_that_shows_in_steps_only_is_not_late() {
     let note = |method: Choice| {
@@ -782,7 +782,8 @@ fn values_that_are_not_finite_end_the_run() {
 }
 
 /// MasterSim's test `Math_003_control_loop` (ghorwin/MasterSim bcc3c2f): a schedule, a controller with three points, an
-/// integrator; outputs change in steps only. Rows of its `values.csv` (14 digits) where something changes: time, x1, x2, x3, x4.
+/// integrator; outputs change in steps only. Rows of its `values.csv` (14 digits) in which something changes: time, x1, x2,
+/// x3, x4.
 mod math_003 {
     use super::*;
 
@@ -828,10 +829,10 @@ mod math_003 {
         system
     }
 
-    /// GaussSeidel_2iters_adaptive_Richardson: 324 steps to x4 = 2.500020994944, where the solution has 2.5. Its steps cannot be
-    /// repeated: MasterSim's error control also compares slopes, which makes more steps, and on a rejection leaves the clocks of the
-    /// slaves in the middle of the step, so that the schedule acts too late. Steps whose iteration has no solution, where x4 comes
-    /// to 2.5, are made again shorter in both.
+    /// GaussSeidel_2iters_adaptive_Richardson: 324 steps to x4 = 2.500020994944, while the solution has 2.5. Its steps cannot
+    /// be repeated. MasterSim's error control also compares slopes, which makes more steps. On a rejection it leaves the
+    /// clocks of the slaves in the middle of the step, so that the schedule acts too late. Steps whose iteration has no
+    /// solution, at which x4 comes to 2.5, are made again shorter in both.
     #[test]
     fn error_control() {
         let method = Choice::new("iterative")

@@ -1,5 +1,5 @@
-//! FMUs in this process that are called together: everything is as where the calls go through the units, which threads make
-//! them do.
+//! FMUs in this process that are called together: everything is as when the calls go through the units, which threads
+//! make them do.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! Times far from zero, such as seconds since 1970: 1.7e9 s is a day in 2023, where a double has a resolution of 0.24 µs.
+//! Times far from zero, such as seconds since 1970: 1.7e9 s is a day in 2023, when a double has a resolution of 0.24
+//! µs.
 
 use std::sync::{Arc, Mutex};
 

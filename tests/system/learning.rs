@@ -1,8 +1,9 @@
 //! Iterative learning control (Thielemans et al. 2023) on the oscillators and the crane of
 //! Rodríguez et al. 2022.
 //!
-//! Courses of the runs on the plain oscillators are rows of `gyrator benchmark learning`. Numbers without another source
-//! are those of `crates/benchmark/reference/learning.py` (symplectic Euler, inputs held over each communication step unless they are learned).
+//! Courses of the runs on the plain oscillators are rows of `gyrator benchmark learning`. Numbers without another source come
+//! from `crates/benchmark/reference/learning.py` (symplectic Euler, inputs held over each communication step unless they are
+//! learned).
 
 use fmu_models::{
     CraneCylinder, CraneLinks, OscillatorForce, OscillatorHub, OscillatorMotion, PendulumForce,
@@ -40,7 +41,7 @@ fn run(system: System) -> Trace {
     trace
 }
 
-/// Difference of the energy from that of the monolithic run, J: at the end, and its greatest
+/// Difference of the energy from the monolithic run's, J: at the end, and its greatest
 /// magnitude.
 fn energy_errors(oscillator: &DoubleOscillator, trace: &Trace) -> [f64; 2] {
     let states = DoubleOscillator::states(trace);
@@ -142,8 +143,8 @@ fn stale_outputs_lead_to_another_limit() {
 }
 
 /// Case 1 of table 1 with one half ten times faster: the runs until no error exceeds 1e-6 in the unit
-/// of its signal, and the greatest energy error, J, and rms error of x2, m, that remain of the
-/// halves' own integration.
+/// of its signal. From the halves' own integration remain the greatest energy error, J, and the rms
+/// error of x2, m.
 fn expect_multi_rate(
     steps: [f64; 2],
     interpolation: Interpolation,
@@ -228,7 +229,8 @@ fn quadratic_dampers_are_learned() {
 #[test]
 #[ignore = "study: 40 runs of 10 s"]
 fn nonlinear_oscillators_are_learned_in_multi_rate() {
-    // `crates/benchmark/reference/learning.py` has 8: there the error of run 8 is 1.8e-7 N, fifty times less than that of run 7.
+    // `crates/benchmark/reference/learning.py` has 8: there the error of run 8 is 1.8e-7 N, fifty times less than the
+    // error of run 7.
     expect_nonlinear(1, H, 0.1 * H, 9);
     expect_nonlinear(1, 0.1 * H, H, 8);
     expect_nonlinear(2, H, 0.1 * H, 10);
@@ -284,7 +286,7 @@ fn exchange_without_delay_leaves_little_to_learn() {
     }
 }
 
-/// With gain g the part 1 − g of an error stays, where the response to the learned signal is weak.
+/// With gain g the part 1 − g of an error stays, if the response to the learned signal is weak.
 #[test]
 fn a_gain_slows_learning_down() {
     let coupling = Coupling {
@@ -375,7 +377,7 @@ fn a_gain_is_halved_from_the_best_run_before_learning_is_given_up() {
     assert!(last.gain == 0.5 || learned.outcome == LearningOutcome::Converged);
 }
 
-/// Where the errors shrink steadily the forecast is that of the course.
+/// If the errors shrink steadily, the forecast agrees with the course.
 #[test]
 fn the_runs_that_are_still_needed_are_said() {
     let coupling = Coupling {

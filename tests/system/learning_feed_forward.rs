@@ -193,7 +193,7 @@ fn feed_forward_allocates_nothing_per_step() {
 }
 
 /// The ledger counts all that learning changes as correction: the energy of the delay at first, and
-/// nothing in the end, when the bond is that of the fresh exchange.
+/// nothing in the end, when the bond is as with the fresh exchange.
 #[test]
 fn the_ledger_shows_the_error_that_is_left_to_learn() {
     let system = || {

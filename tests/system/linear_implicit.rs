@@ -12,7 +12,7 @@ fn linear_implicit(held: &str) -> Choice {
     Choice::new("linear-implicit").with("held", word(held))
 }
 
-/// Two outputs are measured where a run begins; each macro-step has a trial step and a step.
+/// Two outputs are measured when a run begins; each macro-step has a trial step and a step.
 const fn passes(steps: u64) -> u64 {
     2 + 2 * steps
 }
@@ -320,7 +320,7 @@ impl Pair {
 
 /// A run of a [`Pair`].
 struct Measured {
-    /// Root mean square of the errors over that of the signal, the greater of both.
+    /// Root mean square of the errors over the signal's, the greater of both.
     error: f64,
     /// Steps of a unit in a macro-step.
     cost: f64,

@@ -63,7 +63,7 @@ fn course(system: &System, names: &[&str], points: &[f64]) -> Vec<Vec<u64>> {
 
 const NAMES: [&str; 5] = ["left.f", "left.x", "left.v", "right.x", "right.v"];
 
-/// The bits of a packed system with these start values, and those of the system itself.
+/// The bits of a packed system with these start values, and of the system itself.
 #[track_caller]
 fn expect_equal(file: &SystemFile, path: &Path, prefix: &str, step: f64) {
     let points: Vec<f64> = (0..50).map(|k| f64::from(k) * step).collect();
@@ -196,8 +196,8 @@ fn states_are_saved_and_restored_also_at_the_stop_time_and_across_a_reset() {
     instance.terminate().unwrap();
 }
 
-/// Bytes of a state go from one instance to another one, which goes on with the same bits; also where they are asked for after
-/// further steps, where packed FMUs are in packed FMUs, and where a correction and several rates have states of their own.
+/// Bytes of a state go from one instance to another one, which continues with the same bits; also if they are asked for after
+/// further steps, if packed FMUs are in packed FMUs, and if a correction and several rates have states of their own.
 #[test]
 fn states_go_to_other_instances_as_bytes() {
     let pair = oscillators("nepce", 4e-3);

@@ -8,15 +8,15 @@ use rayon::prelude::*;
 
 use super::error_bars::result;
 
-/// Errors are compared where hold's is below this part of the signal's root mean square.
+/// Errors are compared if hold's is below this part of the signal's root mean square.
 const COMPARED_BELOW: f64 = 0.3;
-/// An error may be so many times that of hold.
+/// An error may be so many times hold's.
 const ALLOWED: f64 = 1.05;
 /// Errors below this part of a signal's root mean square are equal: the truth is computed with an inner step of its own.
 const EQUAL_BELOW: f64 = 1e-6;
 /// Errors below this part of a signal's range count as that when the harm of a choice is judged.
 const COUNTED: f64 = 1e-3;
-/// No choice should leave an error so many times that of hold. Sharp friction in a stiff coupling does, two systems in 300.
+/// No choice should leave an error so many times hold's. Sharp friction in a stiff coupling does, two systems in 300.
 const GREATEST_HARM: f64 = 1.5;
 /// One in so many systems may have more than [`ALLOWED`].
 const HARMED: usize = 50;
@@ -26,11 +26,11 @@ const BOUND: f64 = 10.0;
 /// A signal of a run against the truth.
 #[derive(Debug, Clone, Copy)]
 struct SignalError {
-    /// Root mean square of the error over that of the truth.
+    /// Root mean square of the error over the truth's.
     relative: f64,
     /// The same over the range of the truth.
     of_range: f64,
-    /// Greatest magnitude over that of the truth; infinite where a value is not finite.
+    /// Greatest magnitude over the truth's; infinite if a value is not finite.
     greatest: f64,
 }
 
@@ -50,7 +50,7 @@ impl SignalError {
     }
 }
 
-/// Infinite where a value is not finite.
+/// Infinite if a value is not finite.
 fn rms(values: impl Iterator<Item = f64>) -> f64 {
     let (count, squares) = values.fold((0.0, 0.0), |(count, squares), value| {
         (count + 1.0, squares + value * value)
@@ -59,7 +59,7 @@ fn rms(values: impl Iterator<Item = f64>) -> f64 {
     if rms.is_finite() { rms } else { f64::INFINITY }
 }
 
-/// Infinite where a value is not finite.
+/// Infinite if a value is not finite.
 fn greatest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |greatest, value| {
         if value.is_finite() {
@@ -122,7 +122,7 @@ impl Judged {
         };
         let hold = greatest(|signal| signal.hold.of_range);
         let chosen = greatest(|signal| signal.chosen.of_range);
-        // Where both explode.
+        // If both explode.
         if chosen <= hold {
             f64::min(1.0, chosen / hold)
         } else {
@@ -140,7 +140,7 @@ impl Judged {
             greatest(|signal| signal.hold.relative),
             greatest(|signal| signal.chosen.relative),
         ];
-        // Where both explode.
+        // If both explode.
         if chosen <= hold {
             f64::min(1.0, chosen / hold)
         } else {
@@ -302,7 +302,7 @@ fn print_signal(signal: &Compared) {
     );
 }
 
-/// The two runs of a seed that are compared; `None` where there is nothing to choose.
+/// The two runs of a seed that are compared; `None` if there is nothing to choose.
 type Pair = fn(u64) -> Option<[RandomSystem; 2]>;
 
 /// Judges the systems of these seeds and prints the distribution: nothing may be unbounded that is bounded with hold.

@@ -37,7 +37,7 @@ struct Corrected {
 }
 
 impl Corrected {
-    /// The verdict on all bonds: `helped` where the correction of each of them did.
+    /// The verdict on all bonds: `helped` if the correction of each of them did.
     fn verdict(&self) -> CorrectionVerdict {
         let severity = |verdict: &CorrectionVerdict| match verdict {
             CorrectionVerdict::Helped => 0,

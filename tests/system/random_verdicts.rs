@@ -13,7 +13,7 @@ use super::verified_verdicts::HEALTHY;
 /// The true error of a run.
 pub(super) struct Truth {
     /// Of each signal: root of the mean square, relative to the range, and whether it grows: whether the last quarter
-    /// has at least twice that of the second one.
+    /// has at least twice the value of the second one.
     errors: Vec<(f64, bool)>,
     /// The greatest error at any point, relative to the range of its signal.
     peak: f64,
@@ -66,7 +66,7 @@ impl Truth {
     }
 }
 
-/// Root of the mean square, also where squares overflow.
+/// Root of the mean square, also if squares overflow.
 fn rms(values: &[f64]) -> f64 {
     let greatest = values
         .iter()
@@ -115,7 +115,7 @@ struct Shares {
     /// With error bars: right within a factor 1.5 of the truth.
     bars_right: f64,
     bars_cannot_tell: f64,
-    /// With a second run where that is suspected: right within a factor 3, and within 1.5.
+    /// With a second run if that is suspected: right within a factor 3, and within 1.5.
     run_right: f64,
     run_right_within_one_and_a_half: f64,
     run_cannot_tell: f64,

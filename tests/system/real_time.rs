@@ -14,7 +14,7 @@ const WARM_UP: usize = 20;
 const SPIN: Duration = Duration::from_micros(150);
 
 /// Two FMUs with a correction, recorded to a file, for a minute at steps of 1 ms, beside a loop that only waits, on a
-/// core each: the table shows by how much the points of both come late. No step allocates.
+/// core each. The table shows by how much the points of both come late. No step allocates.
 #[test]
 #[ignore = "study: a minute of the clock"]
 fn a_minute_beside_an_empty_loop() {

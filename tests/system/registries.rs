@@ -1,4 +1,4 @@
-//! Words that a program adds to those of the engine, used from a system description.
+//! Words that a program adds to the engine's, used from a system description.
 
 use gyrator::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments};
 use gyrator::extrapolation::{Curve, EXTRAPOLATIONS, Extrapolation, ExtrapolationFacts, Sample};

@@ -208,7 +208,8 @@ const WAYS: [How; 9] = [
     },
 ];
 
-/// Steps whose halves were rejected: each step that is made is undone once for its halves, and once more where these are.
+/// Steps whose halves were rejected: each step that is made is undone once for its halves, and once more if these are
+/// rejected.
 fn rejected(report: &Report) -> u64 {
     (report.counters.repeated_steps - report.steps) / 2
 }
@@ -259,7 +260,7 @@ fn the_true_error_of_steps_is_near_the_tolerance() {
 fn the_true_error_of_steps_is_near_the_tolerance_for_all_orders() {
     for case in [&OSCILLATORS, &QUARTER_CAR] {
         for how in WAYS {
-            // Where an output is stale, its error is of order 1, and the steps are many.
+            // If an output is stale, its error is of order 1, and the steps are many.
             let tolerances = match how.exchange {
                 "stale" => &[1e-2, 1e-3][..],
                 _ => &[1e-3, 1e-4, 1e-5, 1e-6],
@@ -514,7 +515,7 @@ fn c39_a_discarded_step_is_made_again_with_half_its_size() {
     let (system, discarded) = acting(at_event, "richardson");
     let mut run = system.start(&RunOptions::default()).unwrap();
     let error = run.run().unwrap_err().to_string();
-    // Steps are halved until the smallest one, which passes 0.5 s, too.
+    // Steps are halved until the smallest one, which also passes 0.5 s.
     assert!(error.contains("the step is too long"), "{error}");
     assert!(run.time() > 0.499 && run.time() < 0.5, "{}", run.time());
     assert!(discarded.load(Ordering::Relaxed) >= 2);
@@ -575,7 +576,7 @@ fn a_unit_that_ends_the_simulation_ends_the_rest_of_the_step() {
         let times = trace.times();
         let last = times[times.len() - 1];
         assert!(last >= end && times[times.len() - 2] < end, "{last} {end}");
-        // Both quantities are those of the last time: a half that was not made is in neither.
+        // Both quantities belong to the last time: a half that was not made is in neither.
         let (source, y) = (trace.column("source.y"), trace.column("acting.y"));
         assert!((source[source.len() - 1] - (-last).exp()).abs() < 1e-12);
         let exact = (1.0 + last) * (-last).exp();

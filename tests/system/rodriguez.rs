@@ -24,8 +24,8 @@ fn residual_energy_of_uncorrected_runs() {
     }
 }
 
-/// Greatest distance, m, of the positions in a run from those of symplectic Euler on the whole
-/// system.
+/// Greatest distance, m, of the positions in a run from the positions by symplectic Euler on
+/// the whole system.
 fn distance_from_monolithic(oscillator: &DoubleOscillator, system: System) -> f64 {
     let mut run = system.start(&RunOptions::default()).unwrap();
     let trace = Trace::of(&mut run).unwrap();

@@ -433,7 +433,7 @@ fn interface_models_take_actions() {
                 "{options:?}"
             );
         }
-        // The reduced model moves as the mass does: the spring's force is that of the mass's place.
+        // The reduced model moves as the mass does: the spring's force follows the mass's place.
         for points in [&lost, &given] {
             for [s, _, f] in &points[11..30] {
                 let (expected, step) = (-80.0 * s, 80.0 * 0.02);

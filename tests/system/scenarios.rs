@@ -83,7 +83,7 @@ fn actions_begin_with_the_first_communication_point_that_is_not_before_their_tim
         (&*begin.variable, begin.action, begin.event),
         ("sink.u", "bias", "begin")
     );
-    // From the start, too; an action whose end is not after a communication point does nothing.
+    // Also from the start; an action whose end is not after a communication point does nothing.
     compare(&action(0.0, "", "{ name = 'bias', value = 1 }"), |t| {
         t + 1.0
     });

@@ -142,7 +142,8 @@ fn declared_slopes_are_exact() {
     }
 }
 
-/// Without a declared slope it is that of the parabola through three values, 0.73.
+/// Without a declared slope it is the slope of the parabola through three values,
+/// 0.73.
 #[test]
 fn an_undeclared_slope_is_estimated() {
     assert!((slope_at_half(&received(Slope::Untold)) - 0.73).abs() < 1e-12);

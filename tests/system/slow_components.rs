@@ -9,7 +9,7 @@ const H: f64 = 0.125;
 const EVERY: u64 = 4;
 const STEPS: u64 = 4 * EVERY;
 
-/// A fast echo that feeds a slow one; both report calls that FMI 2.0 §4.2.4 forbids. Where components step
+/// A fast echo that feeds a slow one; both report calls that FMI 2.0 §4.2.4 forbids. If components step
 /// one after the other, the slow one comes last.
 fn start(method: &str, exchange: &str) -> (Run, [Spied; 2]) {
     let echo = || Spy::on(ModelUnit::<AllTypes>::new().without_fresh());

@@ -44,8 +44,8 @@ fn pairs(report: &Report) -> Option<Vec<(&str, &str)>> {
     )
 }
 
-/// Verdict and estimate are those of the stale exchange, and the results are those of a unit that is not tried, bit for
-/// bit. Damped, the force follows the position and the velocity of the other mass, else the position.
+/// Verdict and estimate are as with the stale exchange, and the results as with a unit that is not tried, bit for bit.
+/// Damped, the force follows the position and the velocity of the other mass, else the position.
 #[test]
 fn a_trial_of_the_last_steps_finds_it() {
     let position = ("force.x2", "force.f");

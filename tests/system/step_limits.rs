@@ -216,7 +216,7 @@ fn names_that_are_none_are_refused_before_the_first_step() {
     }
 }
 
-/// No step can be made with limits that cross; where one of them is automatic, the other one decides.
+/// No step can be made with limits that cross; if one of them is automatic, the other one decides.
 #[test]
 fn limits_of_steps_that_cross_are_refused() {
     let controls = ["ecco", "richardson", "zero-crossing", "bounded-difference"];

@@ -195,7 +195,7 @@ fn a_wrapper_of_steps_makes_them_whole() {
     );
 }
 
-/// The fault is that of the first component, and no step is left unfinished.
+/// The fault comes from the first component, and no step is left unfinished.
 #[test]
 fn a_unit_that_fails_beside_others_ends_the_run() {
     for (failing, named) in [(["a"].as_slice(), "a"), (&["c"], "c"), (&["a", "c"], "a")] {

@@ -85,7 +85,7 @@ const STRANGERS: [Stranger; 17] = [
 ];
 
 impl Stranger {
-    /// Whether it is no part of the system.
+    /// Whether it is outside the system.
     fn watches(self) -> bool {
         [
             Self::Observer,

@@ -215,7 +215,7 @@ fn a_program_overrides_inputs_and_releases_them() {
             run.step().unwrap();
             ["first.y", "second.y", "free.y"].map(|name| run.read_real(name).unwrap())
         };
-        // Each step adds half of the input: 1, 1 and 0 where they are not overridden.
+        // Each step adds half of the input: 1, 1 and 0 if they are not overridden.
         assert_eq!(values(&[]), [1.5, 1.5, 1.0]);
         assert_eq!(
             values(&[("first.u", Some(-2.0)), ("free.u", Some(4.0))]),

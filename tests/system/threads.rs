@@ -63,8 +63,8 @@ fn on(threads: usize, step_clock: StepClock) -> RunOptions {
     }
 }
 
-/// The bits of a run, and the threads that made its steps. A step lasts `alone` where none but its own thread has made steps yet:
-/// the other threads come while it is made.
+/// The bits of a run, and the threads that made its steps. A step lasts `alone` if none but its own thread has made steps
+/// yet: the other threads come while it is made.
 fn finished(count: usize, options: &RunOptions, alone: Duration) -> (Vec<u64>, Vec<ThreadId>) {
     let threads = Threads::default();
     let of_unit = Arc::clone(&threads);
@@ -124,7 +124,7 @@ fn refuses(place: usize, places: &[usize], time: f64) -> UnitResult {
     }
 }
 
-/// With any thread first, the fault is that of the first component, and the counters are those of one thread.
+/// With any thread first, the fault comes from the first component, and the counters are as on one thread.
 #[test]
 fn a_unit_that_fails_on_a_thread_ends_the_run() {
     for failing in [&[0][..], &[3], &[1, 4], &[0, 1, 2, 3, 4]] {
@@ -203,7 +203,7 @@ fn a_run_ends_while_its_threads_wait() {
     }
 }
 
-/// A run goes on where it went on several threads, on another thread of the program, too.
+/// A run on several threads continues with the same results on another thread of the program.
 #[test]
 fn a_run_on_threads_goes_to_another_thread() {
     let (expected, _) = finished(4, &RunOptions::default(), Duration::ZERO);

@@ -103,7 +103,7 @@ fn single_steps_take_held_inputs_without_delay() {
     }
 }
 
-/// x(k+1) = gain·x(k) over two connections; grows where |gain| > 1.
+/// x(k+1) = gain·x(k) over two connections; grows if |gain| > 1.
 fn loop_of(gain: f64, steps: f64) -> Report {
     loop_from(1.0, gain, steps)
 }
@@ -146,14 +146,14 @@ fn a_loop_without_bonds_that_explodes() {
     assert_ne!(loop_of(-0.9, 100.0).verdict, Verdict::Diverging);
 }
 
-/// Noise of rounding in a system that is at rest is no coupling error, whatever share of the noise it is.
+/// Rounding noise in a system at rest is not a coupling error, whatever share of the noise it is.
 #[test]
 fn a_system_at_rest() {
     assert_eq!(loop_from(1e-16, -0.9, 100.0).verdict, Verdict::Small);
     assert!(loop_from(1e-12, -0.9, 100.0).verdict > Verdict::Small);
 }
 
-/// A unit that explodes by itself is no coupling that diverges: to 4e17, and to 1e200, whose square is
+/// A unit that explodes by itself is not a diverging coupling: to 4e17, and to 1e200, whose square is
 /// infinite.
 #[test]
 fn a_source_that_explodes() {
@@ -217,8 +217,8 @@ fn a_jump_at_the_start_beside_growing_signals_does_not_diverge() {
     assert_eq!(run(system).verdict, Verdict::Dominating);
 }
 
-/// Held over H, y = exp(−t) at the end of a step is (exp(H) − 1)·y off, relative to 1: with r = 1e-2 the indicator is
-/// 1 where H is 1e-2 at the start and 1e-2·exp(t) later, until 0.1, the greatest step.
+/// Held over H, y = exp(−t) at the end of a step is (exp(H) − 1)·y off, relative to 1. With r = 1e-2 the indicator is
+/// 1 when H is 1e-2 at the start and 1e-2·exp(t) later, until 0.1, the greatest step.
 #[test]
 fn steps_are_controlled_by_defects_without_bonds() {
     let mut system = System::new(1e-2);

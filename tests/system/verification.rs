@@ -13,7 +13,7 @@ pub(super) fn verified(start: impl Fn(f64) -> Run) -> Report {
         let comparing = Comparing::with(kept.take(), 0.5);
         let mut second = start(0.5);
         second.observe(comparing.clone()).unwrap();
-        // One that ends in a value that is not finite tells, too.
+        // One that ends in a value that is not finite also tells.
         let _ = second.run();
         let advice = gyrator::run::divergence_advice(&run);
         comparing.verification().settle(&mut report, advice);

@@ -65,7 +65,7 @@ struct Judged {
     truth: Truth,
     /// Of the run alone.
     report: Report,
-    /// Of the second run, where the run alone is suspected and finite.
+    /// Of the second run, if the run alone is suspected and finite.
     decision: Option<Decision>,
     /// With the second run. One that is not finite ends the program with an error, which is as loud as `diverging`.
     verdict: Verdict,

@@ -31,14 +31,14 @@ const HEADER: &str = "\
 | units | mode | library | recording | floor | gyrator | ratio |
 |--:|---|---|---|--:|--:|--:|";
 
-/// Ratios of pairs that lie further apart than this, in parts of their median, are no measurement to rely on.
+/// Ratios of pairs that lie further apart than this, in parts of their median, are not a measurement to rely on.
 const UNSTEADY: f64 = 0.15;
 
 /// The rows to measure, and the place of the results.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
     /// Only rows with these words, as '100 plain copied'; repeatable. Combinations that the table leaves out
-    /// are measured where a pattern names them
+    /// are measured if a pattern names them
     #[arg(long, value_name = "PATTERN")]
     only: Vec<String>,
     /// Pairs of measurements of each row; the table shows medians
@@ -50,7 +50,7 @@ pub struct Options {
     /// Put the rows into the tables of docs/speed.md; with --instructions, keep the counts
     #[arg(long, conflicts_with = "peers")]
     write: bool,
-    /// Count instructions by valgrind, against the kept counts; fails where they are 5 % more
+    /// Count instructions by valgrind, against the kept counts; fails if they are 5 % more
     #[arg(long, conflicts_with = "peers")]
     instructions: bool,
     /// Measure short runs as a whole, against a C program that unzips with libzip and does the same
@@ -148,7 +148,8 @@ fn figures(pairs: &Pairs) -> String {
     )
 }
 
-/// A line about each row with `auto`: its cost over that of the same system with held inputs, from the ratios of both to the floor.
+/// A line about each row with `auto`: its cost over the cost of the same system with held inputs, from the ratios of
+/// both to the floor.
 fn beside_held(costs: &[(Row, f64)]) -> Vec<String> {
     let held = |row: Row| costs.iter().find(|(other, _)| row.held() == Some(*other));
     let line = |&(row, auto): &(Row, f64)| {

@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the files that people install, made of the commit that is checked out.
 //!
-//! Equal commits give equal bytes, in any folder: sources and tools have fixed versions, times are that of the commit, and no file names
-//! a folder of this machine.
+//! Equal commits give equal bytes, in any folder: sources and tools have fixed versions, times are the commit's, and no file
+//! names a folder of this machine.
 //!
 //! It builds once, in `target/dist/build`, lays one tree of what is installed below `/usr` or elsewhere, and packs it
 //! twice; a file here for each kind.
@@ -118,7 +118,7 @@ impl Dist {
         command
     }
 
-    /// Cargo's target folder: other flags than those of plain builds.
+    /// Cargo's target folder: other flags than plain builds have.
     fn build(&self) -> PathBuf {
         self.work.join("build")
     }

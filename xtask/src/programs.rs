@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the command line as it is shipped, which nothing compiles again where `cargo build --release` has built it; where it is.
+/// Builds the command line as it is shipped, which nothing compiles again if `cargo build --release` has built it;
+/// returns its path.
 pub(crate) fn gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
     build(root, target, &["--release"])?;
     Ok(target.join("release/gyrator"))
 }
 
-/// Builds the command line as fast as possible, without what a first run does not need; where it is.
+/// Builds the command line as fast as possible, without what a first run does not need; returns its path.
 ///
 /// It shares what a development build compiles, and does not take the place of that program, which has more features. Three short runs need no optimised engine.
 pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBuf, String> {
@@ -23,8 +24,8 @@ pub(crate) fn quickly_built_gyrator(root: &Path, target: &Path) -> Result<PathBu
     Ok(program.join("debug/gyrator"))
 }
 
-/// Takes out what Cargo has set for the package whose program it runs, this one. A build script that looks at such variables, as that of
-/// `ring`, would run again, and all that depends on it be compiled again.
+/// Takes out what Cargo has set for the package whose program it runs, this one. A build script that looks at such variables,
+/// as `ring`'s does, would run again, and all that depends on it be compiled again.
 pub(crate) fn forget_this_package(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();

@@ -56,7 +56,7 @@ impl TextFile {
 pub struct Finding {
     /// Path from the root of the repository.
     pub path: String,
-    /// Line, from 1; 0 where the rule is about the whole file.
+    /// Line, from 1; 0 if the rule is about the whole file.
     pub line: usize,
     /// Description of the violation, with advice.
     pub message: String,

@@ -1,5 +1,5 @@
-//! A correction of one's own, under a word of its own: half the last
-//! change of each effort and flow is added, which moves what is held over a step from its start to its middle.
+//! A correction of one's own, under a word of its own. Half the last change of each effort and flow is added,
+//! which moves what is held over a step from its start to its middle.
 
 use gyrator::correction::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use gyrator::extrapolation::Curve;

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = run.run()?;
     println!("{} steps: {}", report.steps, report.verdict);
 
-    // The description can be changed, too; FMUs of a cache are unpacked once.
+    // The description can also be changed; FMUs of a cache are unpacked once.
     let mut finer = system.description().clone();
     if let Some(step_size) = &mut finer.experiment.step_size {
         step_size.value /= 2.0;

@@ -1,5 +1,5 @@
-//! Residual power as an alarm: spikes of δP mark where a coupling becomes unstable, long before a
-//! result looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
+//! Residual power as an alarm: spikes of δP mark when a coupling becomes unstable, long before a result
+//! looks wrong. The run calls it after the ledger, whose powers it looks at; it changes nothing.
 
 use crate::extremes::greater;
 use crate::ledger::{BondEnergy, Ledger};
@@ -21,10 +21,10 @@ const CALM: f64 = 3.0;
 /// Calm points in a row that end the alarm.
 const CALM_POINTS: u32 = 50;
 /// The running level is the greatest residual power so far; it fades by this factor every so many
-/// points, so that the detector follows a system that calms down,
+/// points, so that the detector follows a system that calms down.
 const FADE: f64 = 0.95;
 const FADE_EVERY: u64 = 50;
-/// and grows by at most this factor a point, 2.7 in a hundred, so that a coupling that becomes
+/// It grows by at most this factor a point, 2.7 in a hundred, so that a coupling that becomes
 /// unstable over a hundred steps stays above it.
 const GROWTH: f64 = 1.01;
 /// Room for intervals, so that an alarm allocates nothing.
@@ -137,8 +137,8 @@ impl Detector {
         may_raise: bool,
         fades: bool,
     ) {
-        // Rounding is no alarm: 1e-9 of the power that goes over the bond is far above the rounding of
-        // its products, and far below an error of the coupling.
+        // Rounding raises no alarm: 1e-9 of the power that goes over the bond is far above the
+        // rounding of its products, and far below an error of the coupling.
         let usual = self.usual.max(1e-9 * transferred);
         if self.is_raised {
             self.follow(residual, usual, time);
@@ -222,8 +222,8 @@ stored!(Alarm {
 mod tests {
     use super::*;
 
-    /// The alarms of a residual power over 10 s, which must be those of a detector that looks at
-    /// every point.
+    /// The alarms of a residual power over 10 s, which must equal those by a detector that looks
+    /// at every point.
     fn watch(signal: impl Fn(f64) -> f64) -> Vec<Alarm> {
         let mut alarms = Alarms::new([true].into_iter());
         let mut thorough = alarms.bonds[0].clone();

@@ -1,18 +1,18 @@
 //! The energy audit: how much energy stale direct feed-through really put into a bond, and whether
 //! a correction helped. The run adds each step; it changes no signal.
 //!
-//! Where D = ∂output/∂input is known, so is the error of each stale output that is passed on:
-//! −D·(u − ũ). The work of that error at the receiver is the energy that the staleness made,
-//! W_stale; the correction's own work is W_corr; their sum is the net energy error of the coupling.
-//! The residual energy cannot show this: it needs a share μ that no black box shows.
+//! If D = ∂output/∂input is known, so is the error of each stale output that is passed on: −D·(u −
+//! ũ). The work of that error at the receiver is the energy that the staleness made, W_stale; the
+//! correction's own work is W_corr; their sum is the net energy error of the coupling. The residual
+//! energy cannot show this: it needs a share μ that no black box shows.
 //!
 //! Energies are not all. A correction may take out the right energy by impulses that are far off in each step. Impulses J
-//! without order move a mass m by √ΣJ²/m, amplitude and phase together, where staleness moves the amplitude V of
-//! its velocity by W_stale/(m·V). The first grows with the root of the time, the second with the time; as root of the mean square
-//! over a run, and with V = √2·v, the ratio is √3·v·√ΣJ²/W_stale, v being the RMS of the velocity. The mass cancels:
-//! √3·v·√ΣJ² is an energy that stands for what the impulses spoil. A mass between two bonds takes the impulses of both: √2 times as
-//! much. Without the correction, the energy of staleness would have fed on itself: where W_stale is the part x of the energy that
-//! goes over the bond, it would be (exp x − 1)/x times as large.
+//! without order move a mass m by √ΣJ²/m, amplitude and phase together, while staleness moves the amplitude V of its velocity
+//! by W_stale/(m·V). The first grows with the root of the time, the second with the time; as root of the mean square over a
+//! run, and with V = √2·v, the ratio is √3·v·√ΣJ²/W_stale, with the RMS v of the velocity. The mass cancels: √3·v·√ΣJ² is an
+//! energy that stands for what the impulses spoil. A mass between two bonds takes the impulses of both: √2 times as much.
+//! Without the correction, the energy of staleness would have fed on itself: if W_stale is the part x of the energy that goes
+//! over the bond, it would be (exp x − 1)/x times as large.
 
 use crate::exchange_mode::Exchange;
 use crate::graph::{Axis, Bond};
@@ -71,9 +71,9 @@ impl CorrectionVerdict {
 /// The audit of one bond so far.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BondAudit {
-    /// Power of the stale outputs' errors over the last step, at its end, W; NaN where D is not known.
+    /// Power of the stale outputs' errors over the last step, at its end, W; NaN if D is unknown.
     pub stale_power: f64,
-    /// W_stale: energy that stale direct feed-through put into the bond, J; NaN where D is not known.
+    /// W_stale: energy that stale direct feed-through put into the bond, J; NaN if D is unknown.
     pub stale_energy: f64,
     /// Another corrected bond has a component of this one.
     has_neighbour: bool,
@@ -121,12 +121,12 @@ impl Sums {
 }
 
 impl BondAudit {
-    /// W_stale, where D is known, J.
+    /// W_stale, if D is known, J.
     pub fn known_stale_energy(&self) -> Option<f64> {
         (!self.stale_energy.is_nan()).then_some(self.stale_energy)
     }
 
-    /// W_stale + W_corr, where D is known, J.
+    /// W_stale + W_corr, if D is known, J.
     pub fn net_energy_error(&self, correction_energy: f64) -> Option<f64> {
         self.known_stale_energy()
             .map(|stale| stale + correction_energy)
@@ -174,7 +174,7 @@ impl BondAudit {
 #[derive(Debug, Clone, Default)]
 pub struct Audit {
     bonds: Vec<AuditedBond>,
-    /// Some output may be stale; else there is no energy to record.
+    /// Some output may be stale; otherwise no energy has to be recorded.
     is_needed: bool,
 }
 
@@ -247,8 +247,8 @@ impl Audit {
     }
 }
 
-/// Whether the direct feed-through at a bond is known: not where it shows in steps only, nor where a unit declares some that
-/// shows nowhere, and no other output of the bond has any.
+/// Whether the direct feed-through at a bond is known: not if it shows in steps only, nor if a unit declares some that shows
+/// nowhere, and no other output of the bond has any.
 fn is_known(state: &SystemState, bond: &Bond) -> bool {
     let outputs = bond.axes.iter();
     let outputs = outputs.flat_map(|axis| [axis.effort_output, axis.flow_output]);
@@ -286,7 +286,7 @@ pub(crate) fn is_stale(state: &SystemState, bond: &Bond) -> bool {
     if !is_known(state, bond) || outputs.clone().any(is_unknown) {
         return false;
     }
-    // Where D was measured as zero at the start, it is so for the run, unless the unit gives it at each point.
+    // If D was measured as zero at the start, it is so for the run, unless the unit gives it at each point.
     let is_stale = |output: usize| {
         let mut passes = exchange.passes.iter();
         exchange.modes[graph.outputs[output].component] == Exchange::STALE

@@ -12,7 +12,7 @@ pub struct BondValue {
     pub unit: &'static str,
     /// Whether results record it unasked, and patterns find it; else its whole name is asked for.
     pub is_recorded: bool,
-    /// Its value at the bond with this index of the graph; NaN where it is not known.
+    /// Its value at the bond with this index of the graph; NaN if unknown.
     pub get: fn(&View<'_>, usize) -> f64,
 }
 

@@ -21,7 +21,7 @@ pub struct Counters {
     pub iterations: u64,
     /// Macro-steps in which an iteration ended by its limit, unconverged.
     pub unconverged_steps: u64,
-    /// Communication points at which a correction added to an input, also where the step was made again.
+    /// Communication points at which a correction added to an input, also if the step was made again.
     pub corrected_steps: u64,
     /// Warnings that units returned.
     pub unit_warnings: u64,

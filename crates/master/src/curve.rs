@@ -81,7 +81,7 @@ impl Curve {
     }
 
     /// The line with the mean m and the end value e over the first `s` seconds, (2m − e) + (2·(e − m)/s)·t; the tangent
-    /// where that is no time.
+    /// if `s` is not a time.
     #[must_use]
     pub fn secant(&self, s: f64) -> Self {
         if s <= 0.0 {

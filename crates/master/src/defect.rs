@@ -41,7 +41,7 @@ pub struct Defect {
 }
 
 impl Defect {
-    /// The root mean square relative to the range of the signal; 0 where both are.
+    /// The root mean square relative to the range of the signal; 0 if both are.
     pub fn relative(&self) -> f64 {
         if self.rms == 0.0 {
             return 0.0;
@@ -49,7 +49,7 @@ impl Defect {
         self.rms / self.range
     }
 
-    /// [`work`](Self::work) relative to the square of the range; 0 where the signal is constant. A sine of the angular
+    /// [`work`](Self::work) relative to the square of the range; 0 if the signal is constant. A sine of the angular
     /// frequency ω that is held over H gives (ωH)²/8 a step.
     pub fn relative_work(&self) -> f64 {
         if self.work == 0.0 || self.range <= ROUNDING * self.magnitude {
@@ -58,7 +58,7 @@ impl Defect {
         self.work / self.range / self.range
     }
 
-    /// The last defect relative to the magnitude of the signal so far; 0 where both are.
+    /// The last defect relative to the magnitude of the signal so far; 0 if both are.
     pub fn last_relative(&self) -> f64 {
         if self.last == 0.0 {
             return 0.0;
@@ -426,7 +426,7 @@ mod tests {
     #[test]
     fn a_slow_receiver_is_compared_at_its_own_points() {
         let found = after(run("hold", 1.0, 2.0 * H), 4);
-        // 1 is used up to 2·H, where 2 is given, and 2 up to the end, where −3 is.
+        // 1 is used up to 2·H, when 2 is given, and 2 up to the end, when −3 is given.
         assert_eq!((found.last, found.max), (5.0, 5.0));
         assert!((found.rms - (0.5 * (1.0 + 25.0_f64)).sqrt()).abs() < 1e-12);
     }

@@ -34,7 +34,7 @@ impl Elimination {
         &mut self.right[row]
     }
 
-    /// Replaces the right side by the solution, by Gauss and Jordan with pivoting; `false` where the
+    /// Replaces the right side by the solution, by Gauss and Jordan with pivoting; `false` if the
     /// matrix is singular.
     pub(crate) fn solve(&mut self) -> bool {
         let size = self.size;

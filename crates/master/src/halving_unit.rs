@@ -12,7 +12,7 @@ use crate::unit::{
 };
 
 /// Passes all calls on. A step that the unit discards is made in two parts from the state before it,
-/// each part the same way, down to a limit. The first part ends where the unit says that it came to
+/// each part the same way, down to a limit. The first part ends at the time that the unit reports
 /// (`fmi2LastSuccessfulTime`, FMI 2.0 §4.2.2), or in the middle if it does not say so. The parts stay
 /// inside the communication step: the master sees one step, with the inputs of one step.
 pub(crate) struct HalvingUnit {
@@ -145,7 +145,7 @@ struct StepPart {
 }
 
 impl StepPart {
-    /// The length of a first part that ends at `reached`, s; half of the part where that is no time
+    /// The length of a first part that ends at `reached`, s; half of the part if `reached` is not
     /// within it.
     fn until(&self, reached: Option<f64>) -> f64 {
         let step = reached.map(|time| time - self.start - self.since);

@@ -1,11 +1,10 @@
 //! Components that make inner steps of the semi-implicit Euler method, and how many in a macro-step.
 //!
-//! Such a component takes its inputs as they are at the start of each inner step, as it takes its own states: what it has
-//! received then is the mean of these values, and no mean over the step. Its outputs show the inner steps. Of an output x and
-//! its derivative v, another output, n inner steps of length H/n have
-//! x(t+H) − x(t) = H·(v(t) + v(t+H))/2 + σ·H·Δv + κ·H·Δ²v + …, σ = 1/(2n) (Euler & Maclaurin), and an exact method has σ = 0;
-//! κ is −(1 − 1/n²)/12 for a smooth v, and less where an input that is held curves it. Both are found by least squares over the
-//! first steps.
+//! Such a component takes its inputs as they are at the start of each inner step, as it takes its own states. What it has
+//! then received is the mean of these values, not a mean over the step. Its outputs show the inner steps. Take an output x
+//! and its derivative v, another output. With n inner steps of length H/n they have x(t+H) − x(t) = H·(v(t) + v(t+H))/2 +
+//! σ·H·Δv + κ·H·Δ²v + …, σ = 1/(2n) (Euler & Maclaurin). An exact method has σ = 0. κ is −(1 − 1/n²)/12 for a smooth v, and
+//! less if a held input curves it. Both are found by least squares over the first steps.
 
 use crate::single_steps::{MOST_OUTPUTS, ordered_pairs};
 use crate::state::SystemState;
@@ -27,7 +26,7 @@ const WHOLE: f64 = 0.1;
 const DEVIATION: f64 = 0.03;
 /// Part of H·Δv that rounding may make of x.
 const ROUNDING: f64 = 1e-4;
-/// Δv and Δ²v are distinguished where the determinant of the least squares is at least this part of its greatest
+/// Δv and Δ²v are distinguished if the determinant of the least squares is at least this part of its greatest
 /// value: a choice.
 const INDEPENDENT: f64 = 1e-6;
 
@@ -108,7 +107,7 @@ impl InnerSteps {
         true
     }
 
-    /// The number of inner steps in a macro-step, where the component shows to make them.
+    /// The number of inner steps in a macro-step, if the component shows to make them.
     pub(crate) fn of(&self, component: usize) -> Option<u32> {
         let mut pairs = self.pairs.iter();
         pairs.find_map(|pair| match pair.component == component {

@@ -3,10 +3,10 @@
 //! The command line, studies, Python, C and packed FMUs call it, and programs of your own. It never prints, and reads
 //! neither the clock nor the environment; the same system gives the same bits on any number of threads.
 //!
-//! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by
-//! connections and by *power bonds*, whose effort and flow multiply to a power. They are stepped explicitly, or
-//! [implicitly](method) where they save their states, and a ledger keeps for every bond the energy that the discrete
-//! coupling makes. [Corrections](correction) remove it; [exchange modes](exchange_mode) avoid it.
+//! Units that are black boxes (FMUs, Rust models, closures of a test bench) are coupled by connections and by *power
+//! bonds*, whose effort and flow multiply to a power. They are stepped explicitly, or [implicitly](method) if they
+//! save their states, and a ledger keeps for every bond the energy that the discrete coupling makes.
+//! [Corrections](correction) remove it; [exchange modes](exchange_mode) avoid it.
 //!
 //! A system can be [read from a file](System::from_file) or built in code:
 //!

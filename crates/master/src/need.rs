@@ -9,7 +9,7 @@ pub enum Need {
     AnyStepSize,
     /// Units that can save and restore their states.
     SavedStates,
-    /// Components whose communication steps are no longer than a macro-step.
+    /// Components whose communication steps do not exceed a macro-step.
     EveryMacroStep,
     /// A power bond.
     PowerBonds,

@@ -29,7 +29,7 @@ pub struct View<'a> {
     pub audit: &'a Audit,
     /// The defects of the connections, in the order of [`Graph::real_connections`].
     pub defects: &'a Defects,
-    /// Signals that the step control records: names and values. Empty where the steps are fixed.
+    /// Signals that the step control records: names and values. Empty if the steps are fixed.
     pub control: &'a [(&'static str, f64)],
     /// Spikes of the bonds' residual powers, in the same order.
     pub alarms: &'a Alarms,
@@ -38,8 +38,8 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// Energies that the power bonds of a component carry, by its place in [`Graph::component_names`]; `None` where
-    /// it is at no power bond.
+    /// Energies that the power bonds of a component carry, by its place in [`Graph::component_names`]; `None` if it
+    /// is at no power bond.
     pub fn balance(&self, component: usize) -> Option<ComponentBalance> {
         let bonds = self.graph.bonds.iter().zip(self.ledger.bonds());
         let mut balance = None;
@@ -97,7 +97,7 @@ pub type ObserverError = Box<dyn std::error::Error + Send + Sync>;
 /// Sees the system at the start and after every macro-step.
 pub trait Observer: Send {
     /// Further variables that it wants to see: inputs, local variables, parameters. Asked once, before
-    /// [`begin`](Self::begin), with the view of the first communication point. Variables that are no outputs are read
+    /// [`begin`](Self::begin), with the view of the first communication point. Variables other than outputs are read
     /// from their units.
     ///
     /// # Errors

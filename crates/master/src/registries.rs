@@ -8,8 +8,8 @@ use crate::method::{METHODS, Method};
 use crate::registry::Registry;
 use crate::step_control::{STEP_CONTROLS, StepControl};
 
-/// The words that a system may use. The default is those of the engine; a program that embeds it
-/// [adds](Registry::add) its own to those of its systems ([`System::registries`]).
+/// The words that a system may use. The default has the engine's words; a program that embeds it
+/// [adds](Registry::add) its own to its systems' words ([`System::registries`]).
 ///
 /// [`System::registries`]: crate::System::registries
 #[derive(Debug, Clone)]

@@ -85,9 +85,10 @@ pub struct ComponentReport {
     pub step_size: f64,
     /// How its outputs with direct feed-through were exchanged.
     pub exchange: Exchange,
-    /// Direct feed-through that shows in steps only; `None` where some is declared, none shows, and its last steps were not tried.
+    /// Direct feed-through that shows in steps only; `None` if some is declared, none shows, and its last steps were
+    /// not tried.
     pub feedthrough_in_steps: Option<Vec<FeedthroughPair>>,
-    /// Its balance; `None` where it is at no power bond.
+    /// Its balance; `None` if it is at no power bond.
     #[serde(flatten)]
     pub balance: Option<ComponentBalance>,
 }
@@ -125,9 +126,9 @@ pub struct BondReport {
     pub transferred_energy_range: f64,
     /// Error of `residual_energy_integrated`, J; see [`Ledger::integration_error`](crate::report::Ledger::integration_error).
     pub residual_energy_integrated_error: f64,
-    /// W_stale: energy that stale direct feed-through put in, J; `None` where D is not known.
+    /// W_stale: energy that stale direct feed-through put in, J; `None` if D is unknown.
     pub stale_energy: Option<f64>,
-    /// W_stale plus the correction's own energy, J; `None` where D is not known.
+    /// W_stale plus the correction's own energy, J; `None` if D is unknown.
     pub net_energy_error: Option<f64>,
     /// How far the coupling at this bond changes the result.
     pub verdict: Verdict,
@@ -135,20 +136,19 @@ pub struct BondReport {
     pub divergence: Divergence,
     /// As [`Report::estimated_verdict`].
     pub estimated_verdict: Verdict,
-    /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` where it is not
-    /// known.
+    /// The greatest relative error that the coupling at this bond makes in a signal, estimated; `None` if unknown.
     pub coupling_error_estimate: Option<f64>,
-    /// Effect of the correction on the energy error; `None` where the audit can judge none, and where nothing was added.
+    /// Effect of the correction on the energy error; `None` if the audit can judge none, or if nothing was added.
     pub correction_verdict: Option<CorrectionVerdict>,
     /// The share μ that would have been right, W_stale over the residual energy.
     pub hindsight_mu: Option<f64>,
     /// Intervals in which the residual power was above its running level.
     pub alarms: Vec<Alarm>,
-    /// The correction in force; `learned` where there is feed-forward only, `off` where there is none.
+    /// The correction in force; `learned` if there is feed-forward only, `off` if there is none.
     pub correction: &'static str,
     /// Parameters of the correction that are in force.
     pub correction_parameters: std::collections::BTreeMap<&'static str, f64>,
-    /// False where the units of measurement show that effort × flow is not a power.
+    /// False if the units of measurement show that effort × flow is not a power.
     pub is_power: bool,
 }
 
@@ -236,12 +236,13 @@ pub struct Report {
     pub divergence: Divergence,
     /// The verdict by [`coupling_error_estimate`](Self::coupling_error_estimate), whatever grows: the verdict, if the run does not diverge.
     pub estimated_verdict: Verdict,
-    /// The greatest error of a signal by the coupling, relative to its range, as root of the mean square; estimated
-    /// from this run alone, and within a factor 3 in half to four fifths of the systems that were measured. `None` where it is not known.
+    /// The greatest error of a signal by the coupling, relative to its range, as root of the mean square; estimated from this
+    /// run alone, and within a factor 3 in half to four fifths of the systems that were measured. `None` if unknown.
     pub coupling_error_estimate: Option<f64>,
     /// What to do about a coupling that diverges; whoever verifies it writes it here.
     pub advice: Option<String>,
-    /// The energy that the coupling has made at all power bonds together, integrated, where it had the greatest magnitude, J.
+    /// The energy that the coupling has made at all power bonds together, integrated, when it had the greatest
+    /// magnitude, J.
     pub peak_residual_energy_integrated: f64,
     /// Time of it, s.
     pub peak_residual_energy_integrated_time: f64,
@@ -266,8 +267,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Takes over what a second run has told of a run that was [suspected](Divergence::Suspected), for its suspected bonds, too.
-    /// All verdicts are those of the [estimates](Self::estimated_verdict), unless the run diverges.
+    /// Takes over what a second run has told of a run that was [suspected](Divergence::Suspected), also for its suspected
+    /// bonds. All verdicts are the [estimated](Self::estimated_verdict) ones, unless the run diverges.
     pub fn settle(&mut self, divergence: Divergence) {
         for bond in &mut self.bonds {
             if bond.divergence == Divergence::Suspected {

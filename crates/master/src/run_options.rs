@@ -11,7 +11,7 @@ use crate::dispatch::StepClock;
 /// How a run is made; none of it changes a result.
 #[derive(Debug, Clone, Default)]
 pub struct RunOptions {
-    /// Threads that may step the units, where that is faster; 0 and 1 step them on the caller's.
+    /// Threads that may step the units, if that is faster; 0 and 1 step them on the caller's.
     pub threads: usize,
     /// The clock by which it is found whether several threads are faster.
     pub step_clock: StepClock,
@@ -29,7 +29,7 @@ pub struct RunOptions {
     /// Units get no stop time (`stopTimeDefined`, FMI 2.0 §2.1.6): their states would have it, and they refuse steps beyond
     /// it. For a run whose state is [kept](crate::run::serialize) for one with a later stop time.
     pub open_end: bool,
-    /// The run is the only one of its process, from the first to the last: what an FMU changes of the process, such as the
+    /// The run is the only one of its process, from the first to the last. What an FMU changes of the process, such as the
     /// locale, is left as it is if the system has no other FMU. Otherwise it is put back.
     pub is_only_run: bool,
 }

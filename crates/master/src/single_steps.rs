@@ -88,7 +88,7 @@ pub(crate) fn ordered_pairs(outputs: Range<usize>) -> impl Iterator<Item = (usiz
 }
 
 impl Pair {
-    /// Whether a step is one of the method; `None` where the derivative changes too little to see.
+    /// Whether a step is one of the method; `None` if the derivative changes too little to see.
     fn agrees(&self, before: &[f64], now: &[f64], size: f64) -> Option<bool> {
         let change = now[self.integral] - before[self.integral];
         let derivative = now[self.derivative];

@@ -69,7 +69,7 @@ pub enum LoadErrorKind {
     NotLoaded,
     /// Its process crashed, hung, or left while it was loaded.
     Lost,
-    /// The machine that is to run it cannot be reached, or lacks something for it, whatever the FMU: this machine, too,
-    /// may have no descriptors, no memory or no room left.
+    /// The machine that is to run it cannot be reached, or lacks something for it, whatever the FMU. This machine may
+    /// also have no descriptors, no memory or no room left.
     HostLost,
 }

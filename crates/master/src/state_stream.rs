@@ -1,8 +1,8 @@
 //! The bytes of a state: written from a run, or read into one that was started from the same system.
 //!
 //! One function for each type names its values in their order, for both ways. Reading changes values in their
-//! places: indices, names and sizes are those of the started run and are not in the bytes, so that bytes which
-//! are damaged give a run wrong numbers at most, and an index is checked where it is kept.
+//! places. Indices, names and sizes come from the started run and are not in the bytes, so that damaged bytes
+//! give a run wrong numbers at most. An index is checked where it is kept.
 //!
 //! Most fields of a running system are indices, names and sizes that follow from the description; an index that is
 //! read from a file would have to be checked at every use. A field that is in neither list of `stored!` does not
@@ -16,7 +16,7 @@
 /// After the first value that does not fit, all others keep what they have, and the state is refused.
 pub struct StateStream {
     bytes: Vec<u8>,
-    /// The next byte to read; `None` where bytes are written.
+    /// The next byte to read; `None` if bytes are written.
     next: Option<usize>,
     trouble: Option<Misfit>,
 }
@@ -26,7 +26,7 @@ pub struct StateStream {
 pub(crate) enum Misfit {
     /// An entry of a registry has no [`StateStream`] of its state.
     Unable,
-    /// The bytes are not those of such a run.
+    /// The bytes do not belong to such a run.
     Malformed,
 }
 
@@ -62,7 +62,7 @@ impl StateStream {
         self.trouble.get_or_insert(Misfit::Unable);
     }
 
-    /// Refuses bytes that are not those of such a run.
+    /// Refuses bytes that do not belong to such a run.
     pub fn malformed(&mut self) {
         self.trouble.get_or_insert(Misfit::Malformed);
     }
@@ -130,7 +130,7 @@ impl StateStream {
         self.trouble
     }
 
-    /// The bytes that were written; `None` where bytes that were read are left.
+    /// The bytes that were written; `None` if bytes that were read are left.
     pub(crate) fn finish(self) -> Option<Vec<u8>> {
         (self.next.is_none() || self.rest() == 0).then_some(self.bytes)
     }
@@ -311,7 +311,7 @@ mod tests {
         stream.finish().unwrap()
     }
 
-    /// The value that is read into one of three numbers, where the bytes fit.
+    /// The value that is read into one of three numbers, if the bytes fit.
     fn read(bytes: &[u8]) -> Option<Sample> {
         let mut value = Sample {
             numbers: vec![0.0; 3],

@@ -114,7 +114,7 @@ mod tests {
             let from = clock.ticks_per_step() / 5 * Ticks::from(5 + index);
             assert_eq!((part.from, part.time), (from, clock.seconds(from)));
         }
-        // Less than a tick longer than its length, as at a stop time that is no tick.
+        // Less than a tick longer than its length, as at a stop time between ticks.
         let (length, size) = (clock.ticks(0.3e-3), 0.3e-3 + 0.4 * clock.duration(1));
         let shortened = Step {
             length,

@@ -38,10 +38,10 @@ pub(crate) struct StepRow<'a> {
     pub(crate) inputs: &'a [InputRow],
     pub(crate) signals: &'a Signals,
     pub(crate) passes: &'a [Pass],
-    /// What corrections and feed-forward have added to each input; empty where there are none.
+    /// What corrections and feed-forward have added to each input; empty if there are none.
     added: &'a [Curve],
-    /// By how much each input was off at the end, with predictions in the place of their means; empty where no step
-    /// control sizes the steps.
+    /// By how much each input was off at the end, with predictions instead of their means; empty if no step control
+    /// sizes the steps.
     pub(crate) errors: &'a [f64],
     clock: &'a Clock,
 }

@@ -19,7 +19,7 @@ impl Clock {
     /// A clock that starts at `start` (s), counts macro-steps of `step` (s), and has a tick that
     /// divides a macro-step into each of `divisions` equal parts.
     ///
-    /// Returns `None` where the divisions have no common multiple of a practicable size.
+    /// Returns `None` if the divisions have no common multiple of a practicable size.
     pub fn new(start: f64, step: f64, divisions: impl IntoIterator<Item = u32>) -> Option<Self> {
         let multiple = divisions
             .into_iter()
@@ -78,7 +78,7 @@ impl Clock {
         (seconds / self.step * self.ticks_per_step as f64).round() as Ticks
     }
 
-    /// The number of ticks until `time`, s: whole macro-steps where it is their communication point but for rounding.
+    /// The number of ticks until `time`, s: whole macro-steps if it is their communication point but for rounding.
     pub fn ticks_until(&self, time: f64) -> Ticks {
         let duration = time - self.start;
         let steps = (duration / self.step).round();
@@ -109,7 +109,7 @@ fn least_common_multiple(a: i64, b: i64) -> Option<i64> {
     (a / x).checked_mul(b)
 }
 
-/// Macro-steps from one point that two rates share to the next; as many as the type holds where
+/// Macro-steps from one point that two rates share to the next; as many as the type holds if
 /// there are more, which no run reaches.
 pub(crate) fn common_macro_steps(a: u32, b: u32) -> u32 {
     let multiple = least_common_multiple(i64::from(a), i64::from(b));
@@ -131,7 +131,7 @@ impl Rate {
     /// The rate of a component with communication step `step` under the macro-step `macro_step`.
     ///
     /// # Errors
-    /// The nearest steps that do divide or are a multiple, where neither holds to a part in 10⁹.
+    /// The nearest steps that do divide or are a multiple, if neither holds to a part in 10⁹.
     pub fn new(step: f64, macro_step: f64) -> Result<Self, [f64; 2]> {
         let whole =
             |ratio: f64| (ratio - ratio.round()).abs() <= 1e-9 * ratio && ratio.round() <= 1e6;

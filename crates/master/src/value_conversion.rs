@@ -1,4 +1,5 @@
-//! Values of one type as values of another: of a file's, and of an output as those of an input.
+//! Values of one type as values of another: a file's values, and an output's values as an
+//! input's.
 
 use gyrator_system::{NumberConversion, TypeConversion, Value as FileValue};
 
@@ -26,7 +27,7 @@ pub(crate) enum ValueConversion {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Target {
     Real,
-    /// Rounded where the number is not whole by itself.
+    /// Rounded if the number is not whole by itself.
     Integer(Option<NumberConversion>),
     /// 0 or 1, as the number is.
     Boolean,
@@ -191,7 +192,7 @@ fn item<'v>(value: &'v Value, items: &[(i32, String)]) -> Result<&'v Value, Stri
     }
 }
 
-/// The names of an enumeration's items, for messages: in quotes where they are no words.
+/// The names of an enumeration's items, for messages: in quotes if they are not words.
 #[must_use]
 pub fn names_of_items(items: &[(i32, String)]) -> String {
     in_list(items, |_, name| name)
@@ -233,7 +234,7 @@ fn in_words(value: &Value) -> String {
     }
 }
 
-/// The type that numbers get; `None` where values are passed on as they are.
+/// The type that numbers get; `None` if values are passed on as they are.
 fn target(
     from: VariableType,
     to: VariableType,

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The magnitude of the coupling error, in the order of severity: the verdict on a whole is the
-/// greatest of its parts, since a part that is not known may be worse than one that is visible.
+/// The magnitude of the coupling error, in the order of severity. The verdict on a whole is the
+/// greatest of its parts, since an unknown part may be worse than a visible one.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -76,7 +76,7 @@ impl fmt::Display for Verdict {
 
 /// Whether a run diverges by its coupling.
 ///
-/// One run can only be suspicious: a system that starts to move late grows, too. What tells is a second run at half of every
+/// One run can only be suspicious: a system that starts to move late also grows. What tells is a second run at half of every
 /// communication step.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Hash, serde::Serialize, serde::Deserialize,

@@ -102,7 +102,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Reads the variable from its unit, where the value of an input is the one that was applied.
+    /// Reads the variable from its unit; an input has the value that was applied.
     fn read(&mut self, state: &mut SystemState, has_stepped: bool) -> UnitResult {
         let described =
             &state.graph.components[self.component].description.variables[self.variable];

@@ -161,7 +161,7 @@ pub fn crash_at_exit() {
 }
 
 /// Overwrites all memory of this process that other processes may see, as a loop does that runs past
-/// the end of its array. Does nothing where the system does not report which it is.
+/// the end of its array. Does nothing if the system does not report which it is.
 pub fn overwrite_shared_memory() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     // Lines are `start-end rights offset device inode path`; the last of the rights is `s`.
@@ -229,9 +229,9 @@ pub(crate) fn remember(functions: &CallbackFunctions) {
     }
 }
 
-/// Calls the importer's logger as no FMU should: with NULL for texts, stray percent signs, bytes that
-/// are no UTF-8, enormous widths, a negative precision, fifty million characters, line breaks before a
-/// message of another, and sequences that change a terminal (C-18 to C-22).
+/// Calls the importer's logger as no FMU should (C-18 to C-22): with NULL for texts, stray percent
+/// signs, bytes other than UTF-8, enormous widths and a negative precision; also with fifty million
+/// characters, line breaks before a message of another, and sequences that change a terminal.
 pub fn misuse_logger() {
     let remembered = LOGGER.lock().ok().and_then(|logger| *logger);
     let Some((logger, environment)) = remembered else {
@@ -262,7 +262,7 @@ pub fn misuse_logger() {
     }
     let (format, precision): (_, c_int) = (c"precise %.*s".as_ptr(), -1);
     let text = c"whole".as_ptr();
-    // SAFETY: the arguments are those of the format.
+    // SAFETY: the arguments fit the format.
     unsafe {
         logger(
             environment,

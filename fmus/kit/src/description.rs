@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(guid("a"), "{d228cb69-6f1a-8caf-7891-2b704e4a8964}");
     }
 
-    /// FMI 2.0.5, section 2.2.8: local variables are no unknowns, except states and derivatives.
+    /// FMI 2.0.5, section 2.2.8: local variables are not unknowns, except states and derivatives.
     #[test]
     fn model_structure_lists_outputs() {
         let xml = describe::<Pendulum>().xml;

@@ -69,7 +69,7 @@ impl<M: Model> Memory<M> {
         }
     }
 
-    /// As `clone_from`, without new memory where the old serves.
+    /// As `clone_from`, without new memory if the old serves.
     fn copy_from(&mut self, other: &Self) {
         let Self {
             model,
@@ -179,7 +179,7 @@ impl<M: Model> InProcess<M> {
     /// after that step it is forgotten.
     ///
     /// # Errors
-    /// [`Fault::Error`] for a variable that is no continuous input, or an order other than 1 to 3.
+    /// [`Fault::Error`] for a variable that is not a continuous input, or an order other than 1 to 3.
     pub fn set_input_derivative(
         &mut self,
         reference: ValueReference,

@@ -23,7 +23,7 @@ struct Curve {
     derivatives: [f64; MAX_ORDER],
 }
 
-/// An order for which there is no input derivative.
+/// An order without an input derivative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("order {0} is not supported, only 1 to {MAX_ORDER}")]
 pub(crate) struct UnsupportedOrder(i32);

@@ -44,7 +44,7 @@ pub enum Integrator {
 /// A model: named variables, continuous states and their rates, outputs.
 ///
 /// The values live in the fields of the type; [`variables`](Self::variables) maps variables to
-/// fields. Start values are those of `Default`. `Clone` saves and restores the state of an
+/// fields. Start values come from `Default`. `Clone` saves and restores the state of an
 /// instance, `serde` serialises it.
 ///
 /// The kit calls [`initialize`](Self::initialize) and [`outputs`](Self::outputs) as often as it

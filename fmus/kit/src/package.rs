@@ -82,8 +82,8 @@ pub fn archive(entries: &BTreeMap<String, Cow<'_, [u8]>>) -> Result<Vec<u8>, Zip
     Ok(archive.finish()?.into_inner())
 }
 
-/// The program of a crate with one model: writes the FMU of `M`, with the library of the crate, to the file that the command
-/// line names, or to `<model name>.fmu` in the working directory, and prints its path.
+/// The program of a crate with one model: writes the FMU of `M`, with the library of the crate, and prints its path. The
+/// file is the one that the command line names, or `<model name>.fmu` in the working directory.
 ///
 /// `crate_name` is the name of the crate, for the name of its library: `env!("CARGO_PKG_NAME")`. Cargo builds it with the
 /// program, and puts it beside the program or into `deps` there.

@@ -76,13 +76,13 @@ pub trait Values<T> {
     /// The variable with this value reference.
     ///
     /// # Errors
-    /// [`Fault::Error`] where there is none of the type.
+    /// [`Fault::Error`] if it has none of the type.
     fn variable(&self, reference: ValueReference) -> Result<VariableAccess<'_>, Fault>;
 
     /// Its value.
     ///
     /// # Errors
-    /// A [`Fault`] where it cannot be computed.
+    /// A [`Fault`] if it cannot be computed.
     fn get(&mut self, reference: ValueReference) -> Result<&T, Fault>;
 
     /// Sets it. The state machine has checked that it may be set now.
@@ -123,7 +123,7 @@ pub trait Simulation:
     /// `fmi2SetupExperiment`.
     ///
     /// # Errors
-    /// A [`Fault`] where the experiment cannot be made.
+    /// A [`Fault`] if the experiment cannot be made.
     fn setup(&mut self, experiment: &Experiment) -> Result<(), Fault>;
 
     /// `fmi2ExitInitializationMode`: ends initialization.
@@ -159,7 +159,7 @@ pub trait Simulation:
     /// Saves the state.
     ///
     /// # Errors
-    /// A [`Fault`] where it cannot be saved.
+    /// A [`Fault`] if it cannot be saved.
     fn save(&mut self) -> Result<Self::Saved, Fault>;
 
     /// Saves the state in place of an older one.
@@ -174,7 +174,7 @@ pub trait Simulation:
     /// Goes back to a saved state of this instance.
     ///
     /// # Errors
-    /// A [`Fault`] where that is not possible any more.
+    /// A [`Fault`] if that is not possible any more.
     fn restore(&mut self, saved: &Self::Saved) -> Result<(), Fault>;
 
     /// Simulated time of a saved state, s.
@@ -183,22 +183,22 @@ pub trait Simulation:
     /// A saved state as bytes.
     ///
     /// # Errors
-    /// [`Fault::Error`], by default, where states cannot be serialised.
+    /// [`Fault::Error`], by default, if states cannot be serialised.
     fn to_bytes(_saved: &Self::Saved) -> Result<Vec<u8>, Fault> {
         let message = "canSerializeFMUstate is false: states cannot be serialised";
         Err(Fault::Error(message.to_owned()))
     }
 
-    /// The state of these bytes, which may come from outside; `None`, by default, where they are none.
+    /// The state of these bytes, which may come from outside; `None`, by default, if they are not a state.
     fn from_bytes(_bytes: &[u8]) -> Option<Self::Saved> {
         None
     }
 
-    /// Sets the `order`-th time derivative of a continuous input at the start of the next step, where inputs are
+    /// Sets the `order`-th time derivative of a continuous input at the start of the next step, if inputs are
     /// interpolated.
     ///
     /// # Errors
-    /// [`Fault::Error`] for a variable that is no continuous input, or an order that it does not have.
+    /// [`Fault::Error`] for a variable that is not a continuous input, or an order that it does not have.
     fn set_input_derivative(
         &mut self,
         _reference: ValueReference,
@@ -211,7 +211,7 @@ pub trait Simulation:
     /// ∂unknowns/∂knowns · seed; the state machine has checked that they are.
     ///
     /// # Errors
-    /// [`Fault::Error`], by default, where there are none.
+    /// [`Fault::Error`], by default, if there are none.
     fn directional_derivative(
         &mut self,
         _unknowns: &[ValueReference],

@@ -1,6 +1,6 @@
 //! Start values beside the fields that have them.
 
-/// A struct with the values of its fields in [`Default`]: written behind the type of a field, or those of the type.
+/// A struct with the values of its fields in [`Default`]: written behind the type of a field, or the type's values.
 ///
 /// ```
 /// fmu_kit::start_values! {

@@ -5,8 +5,8 @@
 pub struct Unit {
     /// Name as written in `modelDescription.xml`.
     pub name: &'static str,
-    /// Exponents of the base units that occur, such as `[("kg", 1), ("s", -2)]`; the names are
-    /// those of FMI: kg, m, s, A, K, mol, cd, rad.
+    /// Exponents of the base units that occur, such as `[("kg", 1), ("s", -2)]`; FMI's names:
+    /// kg, m, s, A, K, mol, cd, rad.
     pub exponents: &'static [(&'static str, i8)],
 }
 

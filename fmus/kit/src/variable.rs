@@ -79,9 +79,9 @@ pub struct Variable<M> {
     pub(crate) starts_from: &'static [&'static str],
 }
 
-/// The table of variables of a model, one row each: the constructor of [`Variable`], the name in
-/// one or several pieces, the field, perhaps the unit of [`unit`](crate::unit) and the enumeration,
-/// the description, and what else is to be called on the row.
+/// The table of variables of a model. Each row has the constructor of [`Variable`], the name in one
+/// or several pieces, the field, perhaps the unit of [`unit`](crate::unit) and the enumeration, the
+/// description, and further calls on the row.
 ///
 /// ```
 /// use fmu_kit::{Variable, variables};

@@ -1,4 +1,4 @@
-//! Corrections where the halves communicate at different rates, and on bonds with several axes.
+//! Corrections when the halves communicate at different rates, and on bonds with several axes.
 
 use fmu_models::{QuarterCar, QuarterCarChassis, QuarterCarWheelSuspension};
 use gyrator::{LinearUnit, Report, RunOptions, System};
@@ -29,7 +29,7 @@ fn run(chassis: f64, suspension: f64, correction: Option<Word<'_>>) -> (f64, Rep
     let times = trace.times();
     let exact = QuarterCar::linear().motion(&times);
     let velocities = trace.column("a.v_c");
-    // Where a slow half communicates, its outputs are those of the present time.
+    // When a slow half communicates, its outputs belong to the present time.
     let every = (chassis / 1e-3).round().max(1.0) as usize;
     let errors = velocities.iter().zip(&exact).step_by(every);
     let squares: Vec<f64> = errors.map(|(v, exact)| (v - exact.v_c).powi(2)).collect();

@@ -2,7 +2,7 @@
 
 use super::{Case, Coupling, LIN1, LIN2, NL1, NL2, PLAIN, QuarterCarOutcome, assert_near};
 
-/// Limit of the interface Jacobian, N·s/m: the damper's grows without bound where it turns back.
+/// Limit of the interface Jacobian, N·s/m: the damper's grows without bound when it turns back.
 const JACOBIAN_LIMIT: (&str, f64) = ("jacobian_limit", 2000.0);
 
 /// Runs with NEPCE, with the interface Jacobian if `modified`.
@@ -90,7 +90,7 @@ fn first_steps() {
     assert!(next < 1.499 * 170.9e-6, "{next}");
 }
 
-/// The right-end sum halves where the integrated residual energy almost vanishes: the true reduction
+/// The right-end sum halves while the integrated residual energy almost vanishes: the true reduction
 /// is by 97, 89, 74 and 59 %.
 #[test]
 fn integrated_residual_energy() {

@@ -45,7 +45,7 @@ struct Counted {
     gyrator: f64,
 }
 
-/// Counts, prints a table, and compares with the kept figures; keeps the new ones where `write` is asked for.
+/// Counts, prints a table, and compares with the kept figures; keeps the new ones if `write` is asked for.
 ///
 /// # Errors
 /// A figure that is worse than the kept one by more than the limit; a pattern that no row fits; a run that fails.
@@ -133,7 +133,7 @@ fn line(counted: &Counted, kept: Option<f64>) -> String {
     }
 }
 
-/// Compares all figures with those of the file `text`.
+/// Compares all figures with the figures of the file `text`.
 fn judge(all: &[Counted], kept: &[(Row, f64)], text: &str) -> Result<(), String> {
     let mut worse = Vec::new();
     for counted in all {

@@ -1,7 +1,8 @@
 //! `cargo xtask bench --mixes`: gyrator's own time of a step, with several words and beside strangers: components and observers
 //! that have nothing to do with the others.
 //!
-//! Own time is CPU time less that of a C loop that makes the same calls, for each step of a component, those of the stranger included.
+//! Own time is CPU time less the time of a C loop that makes the same calls, for each step of a component, the
+//! stranger's included.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use super::programs::{Floor, Gyrator, Master, check_summary, system_file};
 use super::rows::{Coupling, Library, Mode, Recording, Row, UNITS};
 use super::slope::{calibrate, median, slope};
 
-/// Words of the extrapolation; the first with the method `jacobi`, the second where the file names neither.
+/// Words of the extrapolation; the first with the method `jacobi`, the second if the file names neither.
 const WORDS: [&str; 6] = [
     "hold",
     DEFAULT,
@@ -63,7 +64,7 @@ impl Stranger {
         }
     }
 
-    /// Its steps in a macro-step: all, and those of FMUs.
+    /// Its steps in a macro-step: all, and the FMUs'.
     const fn steps(self) -> (f64, f64) {
         match self {
             Self::Block => (1.0, 0.0),
@@ -102,7 +103,7 @@ impl Mix {
         all
     }
 
-    /// Strangers are beside the first two words; limits are those of bonds, and gains those of connections.
+    /// Strangers are beside the first two words; limits belong to bonds, and gains to connections.
     fn is_offered(&self) -> bool {
         match self.stranger {
             Stranger::None => return true,
@@ -166,7 +167,7 @@ impl Mix {
     }
 }
 
-/// Whether one of the patterns has no word but those of a line, or there are none.
+/// Whether one of the patterns has no word but the line's, or there are none.
 pub(super) fn is_chosen(line: &[String], patterns: &[String]) -> bool {
     let fits = |pattern: &String| {
         let mut words = pattern.split_whitespace();
@@ -261,7 +262,7 @@ fn table(
             fmu,
             work,
         };
-        // Files of results are no longer than those of the usual table.
+        // Result files are not longer than the usual table's.
         let limited = match mix.stranger {
             Stranger::RecordedInput | Stranger::Report => Row {
                 recording: Recording::Csv,

@@ -55,7 +55,7 @@ impl Words {
         }
     }
 
-    /// Calls of a pair in a macro-step, by the names of gyrator's counters: those of the C loop.
+    /// Calls of a pair in a macro-step, by the names of gyrator's counters: the C loop's calls.
     const fn calls(self) -> [(&'static str, u64); 3] {
         let [set_and_get, derivatives] = match self {
             Self::Default => [3, 0],

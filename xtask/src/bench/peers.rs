@@ -32,8 +32,8 @@ struct Peer<'a> {
 }
 
 impl<'a> Peers<'a> {
-    /// Those that the runner can start, by the Python that `PYTHON` names, else by that of the checks with other tools
-    /// where it is there, else by `python3`. Names the others.
+    /// Those that the runner can start, by the Python that `PYTHON` names, otherwise by the Python of the checks with
+    /// other tools if it exists, otherwise by `python3`. Names the others.
     pub(super) fn find(
         root: &Path,
         target: &Path,

@@ -72,7 +72,7 @@ impl Master for Floor<'_> {
     }
 }
 
-/// The unit must have counted every step: a loop that skipped an exchange is no measurement.
+/// The unit must have counted every step: a loop that skipped an exchange is not a measurement.
 pub(super) fn check_exchanges(done: &Measured, steps: usize, name: &str) -> Result<(), String> {
     let counted = done.printed.trim();
     if counted.parse() == Ok(steps as f64) {
@@ -203,7 +203,7 @@ impl Master for Gyrator<'_> {
     }
 }
 
-/// A run that did less than it was asked for is no measurement. Returns the summary.
+/// A run that did less than it was asked for is not a measurement. Returns the summary.
 pub(super) fn check_summary(summary: &Path, expected: usize) -> Result<serde_json::Value, String> {
     let of_file = |error: &dyn fmt::Display| format!("{}: {error}", summary.display());
     let text = std::fs::read_to_string(summary).map_err(|error| of_file(&error))?;
@@ -222,8 +222,8 @@ fn check_steps(summary: &serde_json::Value, expected: usize) -> Result<(), Strin
     ))
 }
 
-/// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection; connections alone and no such
-/// choice of the coupling where the mode has that.
+/// Cross-coupled pairs, each a bond of two axes, so that the ledger has work for every connection; connections alone and no
+/// such choice of the coupling if the mode has that.
 pub(super) fn system_file(fmu: &Path, row: Row, steps: usize) -> String {
     let instances = row.units;
     let stop_time = steps as f64 * STEP_SIZE;

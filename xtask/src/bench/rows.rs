@@ -15,7 +15,7 @@ pub(super) enum Mode {
     Isolated,
 }
 
-/// How the FMUs are coupled. Where the mode does not say it, by bonds, with held inputs.
+/// How the FMUs are coupled. If the mode does not say it, by bonds, with held inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Coupling {
     Bonds,
@@ -206,8 +206,8 @@ pub(super) fn peers() -> Vec<Row> {
     rows
 }
 
-/// A thousand processes say more about the machine than about a step. The cost of `auto` beside held inputs is that of a small system,
-/// whose memory is near.
+/// A thousand processes say more about the machine than about a step. The cost of `auto` beside held inputs is measured on a
+/// small system, whose memory is near.
 fn is_offered(row: &Row) -> bool {
     match row.mode {
         Mode::Isolated => row.units < 1000,

@@ -1,5 +1,5 @@
-//! Costs of a step by slope: of a long run less those of a short one, over the steps between them. The cost of a run before
-//! its first step and after its last drops out.
+//! Costs of a step by slope: of a long run less the costs of a short one, over the steps between them. The cost of a run
+//! before its first step and after its last drops out.
 
 use super::meter::Meter;
 use super::programs::Master;

@@ -55,7 +55,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Writes a system of busy components; where it is.
+/// Writes a system of busy components; returns its path.
 fn system(work: &Path, fmu: &Path, units: usize, steps: usize) -> Result<PathBuf, String> {
     let path = work.join(format!("busy-{units}-{steps}.toml"));
     let row = Row {
@@ -78,7 +78,7 @@ fn rounds(root: &Path, work: &Path, floor: &Path) -> Result<usize, String> {
     Ok((WORK / round).round() as usize)
 }
 
-/// Time of a macro-step, s: of a long run less that of a short one.
+/// Time of a macro-step, s: of a long run less the time of a short one.
 fn slope(systems: &[PathBuf; 2], runs: impl Fn(&Path) -> Vec<Command>) -> Result<f64, String> {
     let [short, long] = [seconds(runs(&systems[0]))?, seconds(runs(&systems[1]))?];
     Ok((long - short) / (STEPS[1] - STEPS[0]) as f64)
@@ -99,7 +99,7 @@ fn seconds(commands: Vec<Command>) -> Result<f64, String> {
             }
         }
     }
-    // Each is waited for, also where one has failed.
+    // Each is waited for, also if one has failed.
     let ended = started.into_iter().map(|(mut child, call)| {
         let status = child.wait().map_err(|error| format!("{call}: {error}"))?;
         match status.success() {

@@ -7,7 +7,7 @@ use gyrator_pictures::chart::{Chart, Line};
 /// Every so many rows one is drawn: 10 ms of a motion whose fast mode takes 0.19 s.
 const STRIDE: usize = 10;
 
-/// Writes the picture; where it is.
+/// Writes the picture; returns its path.
 ///
 /// `courses` has a name, times in s and energies in J for each variant.
 pub(super) fn write(

@@ -11,7 +11,7 @@ use super::{Dist, at, empty_folder, run_to_end, write};
 /// Packs the tree below `/usr`.
 pub(super) fn pack(dist: &Dist, tree: &Path, floor: &str) -> Result<PathBuf, String> {
     let root = dist.work.join("deb");
-    // What an earlier package has left would be in this one, too.
+    // What an earlier package has left would also be in this one.
     empty_folder(&root)?;
     empty_folder(&root.join("DEBIAN"))?;
     let mut copy = Command::new("cp");
@@ -28,7 +28,7 @@ pub(super) fn pack(dist: &Dist, tree: &Path, floor: &str) -> Result<PathBuf, Str
         .files
         .join(format!("gyrator_{}_amd64.deb", dist.version));
     let mut dpkg = Command::new("dpkg-deb");
-    // The bytes of several threads would depend on their number. Times are that of the commit.
+    // The bytes of several threads would depend on their number. Times are the commit's.
     dpkg.args(["--root-owner-group", "-Zxz", "--threads-max=1", "--build"]);
     run_to_end(
         dpkg.env("SOURCE_DATE_EPOCH", &dist.epoch)

@@ -122,7 +122,7 @@ fn folder_of(file: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| at(folder, &error))
 }
 
-/// Rights that do not depend on those of whoever builds.
+/// Rights that do not depend on the rights of whoever builds.
 fn set_modes(place: &Path) -> Result<(), String> {
     let metadata = fs::metadata(place).map_err(|error| at(place, &error))?;
     let is_executable = metadata.is_dir() || metadata.permissions().mode() & 0o100 != 0;

@@ -2,10 +2,10 @@
 //!
 //! The program and the extension module each hold the engine, the readers and Parquet. Release builds are optimised
 //! as a whole (`lto = "fat"`) and stripped, and code that does not step is built for size. So the wheel has 11.6 MB
-//! (that of pip 11.5 MB), below the 12 MB that it may have, and takes 165 s of CPU time after a release build. What
+//! (pip's 11.5 MB), below the 12 MB that it may have, and takes 165 s of CPU time after a release build. What
 //! brings it there:
 //!
-//! - The program is that of `cargo build --release` (22.8 MB) without `remote`, which is a tenth of it, and linked
+//! - The program comes from `cargo build --release` (22.8 MB) without `remote`, which is a tenth of it, and linked
 //!   for size.
 //! - The extension module is linked at `"s"`: 3.35 MB in the wheel, 3.64 at 3.
 //! - The library of packed FMUs lies beside the program as xz, a quarter smaller than deflate makes it. `gyrator

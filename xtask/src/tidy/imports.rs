@@ -137,7 +137,7 @@ fn first_word(text: &str) -> Option<String> {
     (end > 0).then(|| text[..end].to_owned())
 }
 
-/// The packages of the workspace and their dependencies on each other, but for those of tests.
+/// The packages of the workspace and their dependencies on each other, but for tests' dependencies.
 pub(super) fn packages(files: &[TextFile]) -> Graph {
     let manifests = files
         .iter()
@@ -179,7 +179,7 @@ fn layers(graph: &Graph) -> (Vec<Vec<String>>, Vec<String>) {
     }
 }
 
-/// The nodes of a circle in their order; `None` where there is none.
+/// The nodes of a circle in their order; `None` if there is none.
 fn circle(graph: &Graph) -> Option<Vec<String>> {
     let (_, left) = layers(graph);
     let mut path = vec![left.first()?.clone()];

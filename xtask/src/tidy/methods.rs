@@ -54,7 +54,7 @@ pub(super) fn check(files: &[TextFile], source: &str) -> Vec<Finding> {
                 format!("methods of `{name}` stand outside its folder: make them functions");
             findings.push(Finding::new(&format!("{source}{file}"), 0, message));
         }
-        // Names that several files define are counted together only where they share a folder.
+        // Names that several files define are counted together only if they share a folder.
         if folders.len() == 1 && places.count() == 1 && blocks.methods > MOST {
             let message = format!(
                 "`{name}` has {} methods, more than {MOST}: split the type, or make functions of them",

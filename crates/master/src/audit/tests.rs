@@ -93,7 +93,7 @@ fn the_sums_are_those_of_what_is_left_of_the_errors() {
     }
 }
 
-/// The flow is stale where the damper is at end b, and counts with the opposite sign.
+/// The flow is stale if the damper is at end b, and counts with the opposite sign.
 #[test]
 fn the_work_of_a_stale_flow_has_the_opposite_sign() {
     let mut system = System::new(H);
@@ -253,7 +253,7 @@ fn impulses_that_are_far_off_make_a_help_uncertain() {
     // A part of nothing does not feed on itself.
     let audit = of_sums(sums(4.0, -3.0, 2.5), Sums::default());
     assert_eq!(audit.verdict(f64::INFINITY), CorrectionVerdict::Uncertain);
-    // In the later part alone, of half a second and 2 J, and in that of the flow.
+    // In the later part alone, of half a second and 2 J, and in the flow's.
     let late = |impulses| {
         let mut earlier = sums(2.0, -1.5, 0.0);
         earlier.conjugates = [2.0, 4.5];

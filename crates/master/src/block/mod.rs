@@ -1,10 +1,10 @@
 //! Blocks: sources and functions that need no FMU. A block is one file and one word in [`BLOCKS`].
 //!
-//! A source shows at time t its value for t. Where units step together (Jacobi), its receivers hold
+//! A source shows at time t its value for t. If units step together (Jacobi), its receivers hold
 //! that value over the step that begins at t: they see the source at the start of their step.
 //!
-//! A block is a unit, and no part of a connection: it has a step, takes part in the order of the units, in
-//! initialisation and in the exchange of direct feed-through, can be recorded, and can be repeated by a step control.
+//! A block is a unit, not a part of a connection. It has a step, and takes part in the order of the units, in
+//! initialisation and in the exchange of direct feed-through. It can be recorded, and a step control can repeat it.
 //! The step loop knows nothing of it. Connections are affine functions of one signal each, with physical unit, gain,
 //! offset and type.
 
@@ -54,7 +54,7 @@ pub trait Block: Send {
     /// Value of an output, by its place among them, at `time`, s.
     ///
     /// # Errors
-    /// A reason why there is no value.
+    /// Why it has no value.
     fn output(&self, output: usize, time: f64, inputs: &[f64]) -> Result<f64, String>;
 
     /// Derivative of an output by an input on which it depends directly.

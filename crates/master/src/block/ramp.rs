@@ -1,6 +1,6 @@
 //! A ramp: y = offset + height·min(max((t − start_time)/duration, 0), 1).
 //!
-//! A change that a system follows where it would not follow a step.
+//! A change that a system follows although it would not follow a step.
 
 use super::{Block, BlockFacts};
 use crate::registry::{Entry, ParameterInfo};

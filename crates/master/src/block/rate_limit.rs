@@ -49,7 +49,7 @@ impl Block for RateLimit {
     fn step(&mut self, _time: f64, step: f64, inputs: &[f64]) {
         let before = self.value.unwrap_or(inputs[0]);
         let (least, most) = (before - self.falling * step, before + self.rising * step);
-        // Where a value is not finite, there may be no limits.
+        // If a value is not finite, there may be no limits.
         let has_limits = least <= most;
         self.value = Some(match has_limits {
             true => inputs[0].clamp(least, most),

@@ -1,4 +1,4 @@
-//! A sum: y = Σ ±u[i]. The outputs of a sum are those of the inputs at the same instant.
+//! A sum: y = Σ ±u[i]. The outputs of a sum belong to the inputs at the same instant.
 //!
 //! Compares a set point with a measured value, or joins what several components add to one input.
 

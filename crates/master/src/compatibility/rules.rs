@@ -15,7 +15,7 @@ pub(super) struct Rule {
     needing: PartKind,
     withholding: PartKind,
     pub(super) times: Times,
-    /// The words; `None` where another rule has said it, or the run says it when it starts.
+    /// The words; `None` if another rule has said it, or the run says it when it starts.
     pub(super) problem: fn(&Parts<'_>, &SystemPart, &[&SystemPart]) -> Option<Problem>,
 }
 

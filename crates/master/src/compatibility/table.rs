@@ -13,7 +13,7 @@ pub struct Claims {
     /// The need.
     pub need: Need,
     /// Parts that need it, in words: entries of registries, with the parameter that makes them need
-    /// it where the defaults do not, and parts that are no entry.
+    /// it if the defaults do not, and parts without an entry.
     pub needed_by: Vec<String>,
     /// Parts that withhold it from others, likewise.
     pub withheld_by: Vec<String>,
@@ -33,7 +33,7 @@ pub fn claims(registries: &Registries) -> Vec<Claims> {
     table
 }
 
-/// Parts that are no entry of a registry: the needs that they have and withhold.
+/// Parts without an entry in a registry: the needs that they have and withhold.
 const OTHERS: &[(&str, &[Need], &[Need])] = &[
     ("interface models", &MODEL_NEEDS, &MODEL_WITHHOLDS),
     (

@@ -1,14 +1,14 @@
 //! Damping of a bond whose outputs are late, within what a late output can be wrong by.
 //!
-//! The residual energy of a bond over some sixty steps, as a least squares fit of the force of Rodríguez 2022 eq. 19 gives it,
-//! is a damper: Δf = −c·q, q being the weighted flow and c = max(0, μ·ΣδE/Σ‖q‖²·H). A stale output that is held is one
-//! and a half steps old on average. So the force moves by no more than μ ≤ ½ of its last change, and in the direction of
-//! that change only: it makes good a part of the lag, never more. This is the limit of the force; with it no step leaves a
-//! rest that an integral term ν would have to take out. Where the correction has not taken energy out over the same steps,
-//! or has taken more than the coupling made, it adds nothing.
+//! The residual energy of a bond over some sixty steps, as a least squares fit of the force of Rodríguez 2022 eq. 19 gives
+//! it, is a damper: Δf = −c·q, with the weighted flow q and c = max(0, μ·ΣδE/Σ‖q‖²·H). A stale output that is held is one and
+//! a half steps old on average. So the force moves by no more than μ ≤ ½ of its last change, and in the direction of that
+//! change only: it makes good a part of the lag, never more. This is the limit of the force; with it no step leaves a rest
+//! that an integral term ν would have to take out. If the correction has not taken energy out over the same steps, or has
+//! taken more than the coupling made, it adds nothing.
 //!
-//! It acts on held inputs if direct feed-through is known to be exchanged stale, and adds nothing else: outputs that are
-//! not late have the same residual energy, and a damper would spoil them (`docs/choosing.md`).
+//! It acts on held inputs if direct feed-through is known to be exchanged stale, and adds nothing otherwise. Outputs
+//! that are not late have the same residual energy, and a damper would spoil them (`docs/choosing.md`).
 
 use super::residual_power::share_of_error;
 use super::{

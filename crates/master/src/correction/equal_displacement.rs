@@ -1,12 +1,12 @@
-//! Where steps change, this correction takes from the next step the displacement by which a flow input was ahead of
+//! If steps change, this correction takes from the next step the displacement by which a flow input was ahead of
 //! the published flow: Δu = −Σ/H, with Σ the sum of ∫ũ − ∫y over all steps so far.
 //!
-//! Source: Kyllingstad (2025, arXiv 2512.13845) for the drift: where two units integrate one flow, a held or
+//! Source: Kyllingstad (2025, arXiv 2512.13845) for the drift: if two units integrate one flow, a held or
 //! extrapolated flow is late by a displacement. It follows the flow as long as steps are equal, and grows without
-//! bound where they vary periodically. The paper's term for held flows, ½·y·(H₋₁ − H)/H, is the change of this
+//! bound if they vary periodically. The paper's term for held flows, ½·y·(H₋₁ − H)/H, is the change of this
 //! displacement for a flow that began at zero. Own: the displacement is measured, ∫ũ from the curve that the receiver
 //! was given and ∫y from the parabola through the last three published values, so that lines, parabolas and means are
-//! covered. Use it where steps change and both ends of a bond integrate its flow. Limits: a step itself gets no more
+//! covered. Use it if steps change and both ends of a bond integrate its flow. Limits: a step itself gets no more
 //! accurate, and efforts are not corrected.
 
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments};
@@ -115,7 +115,7 @@ mod tests {
         let ahead = (0.0 - 0.5) + (1.0 - 7.0 / 3.0);
         let added = add(&held(2, [1.0, 2.0], 0.5));
         assert!((added + ahead / 0.5).abs() < 1e-14, "{added}");
-        // The correction is part of what is applied, and what is ahead then is that of the last step alone.
+        // The correction is part of what is applied, and what is ahead then comes from the last step alone.
         let mut last = held(3, [2.0, 2.5], 1.0);
         last.flow.applied[0] += added;
         let ahead = 2.0 - 61.0 / 24.0;

@@ -38,8 +38,8 @@ pub struct Side {
     pub output: Vec<f64>,
     /// Outputs at k − 1.
     pub previous_output: Vec<f64>,
-    /// Error of the outputs at k against those of the new inputs: −D·(u − ũ) for stale direct
-    /// feed-through; NaN where D is not known.
+    /// Error of the outputs at k against the outputs for the new inputs: −D·(u − ũ) for stale
+    /// direct feed-through; NaN if D is unknown.
     pub error: Vec<f64>,
     /// The same at k − 1, in effect during the step from k − 1 to k.
     pub previous_error: Vec<f64>,
@@ -50,7 +50,8 @@ pub struct Side {
     pub used: Vec<f64>,
     /// Means of the receiving inputs over the step from k − 1 to k, as their units received them.
     pub applied: Vec<f64>,
-    /// The difference that the receiving inputs missed at k: fed − used. Where means of a prediction were given, the prediction for k counts.
+    /// The difference that the receiving inputs missed at k: fed − used. If means of a prediction were given, the
+    /// prediction for k counts.
     pub missed: Vec<f64>,
     /// Correction of the receiving inputs over the step from k − 1 to k, at its end.
     pub correction: Vec<f64>,
@@ -175,7 +176,7 @@ pub trait Correction: Send {
         stream.unable();
     }
 
-    /// Parameters in force, for the report: those taken from a rule, too.
+    /// Parameters in force, for the report, also those taken from a rule.
     fn parameters_in_force(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
@@ -275,7 +276,7 @@ mod tests {
         }
     }
 
-    /// A point of such a bond where all signals are zero.
+    /// A point of such a bond at which all signals are zero.
     pub(super) fn point(index: u64, axes: usize) -> BondPoint {
         let side = Side::zero(axes);
         BondPoint {

@@ -5,9 +5,9 @@
 //!
 //! Source: Sadjina & Pedersen (2019), eqs 11 and 12; automatic α: own (the regression of each
 //! step's error on the one before, within 0 and 1). Use it with held or extrapolated inputs whose
-//! errors persist over steps. Limits: errors that alternate are no persistent ones, and the
-//! automatic α leaves them; eq. 12 needs derivatives; the right-end sum of energy shows a part of
-//! the gain only (docs/energy-sums.md).
+//! errors persist over steps. Limits: alternating errors do not persist, and the automatic α
+//! leaves them; eq. 12 needs derivatives; the right-end sum of energy shows a part of the gain
+//! only (docs/energy-sums.md).
 
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Side};
 use crate::curve::Curve;
@@ -191,8 +191,8 @@ impl Way {
     }
 
     /// The mean errors over the step that ended here. For a given α the trapezoid of L·y − ũ with ũ
-    /// as it was applied; for an automatic one that of the prediction alone, whose error grows
-    /// with the power degree + 1 of the time since the start of the step.
+    /// as it was applied; for an automatic one the trapezoid of the prediction alone, whose error
+    /// grows with the power degree + 1 of the time since the start of the step.
     fn measure(&mut self, side: &Side, of_prediction: bool) {
         for axis in 0..self.mean.len() {
             let error = side.fed[axis] - side.used[axis];
@@ -260,7 +260,7 @@ mod tests {
     use super::super::tests::{begun, corrected, facts, point};
     use super::*;
 
-    /// The point `index`, where the effort input is short of `effort` and the flow input of `flow`.
+    /// The point `index`, where the effort input lacks `effort` and the flow input lacks `flow`.
     fn short_of(index: u64, effort: f64, flow: f64) -> BondPoint {
         let mut point = point(index, 1);
         (point.effort.fed[0], point.effort.used[0]) = (10.0 + effort, 10.0);

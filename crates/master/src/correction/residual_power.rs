@@ -1,12 +1,13 @@
 //! Residual power correction: the energy ζ = μ·H·δP that a step made at a bond is removed in the
-//! next by a force along the flow, Δf = −(ζ + ν·U)·q/(‖q‖²·H), q being the weighted flow and U the
-//! energy that was estimated and not yet removed. δP is the power received less the power given.
+//! next by a force along the flow, Δf = −(ζ + ν·U)·q/(‖q‖²·H). Here q is the weighted flow and U
+//! the energy that was estimated and not yet removed. δP is the power received less the power
+//! given.
 //!
 //! Source: Rodríguez et al. (2022), eqs 8–19; μ by rates and degrees: eqs 20–21; `mu = "audit"`
-//! (own) adapts μ to the energy audit. Use it where direct feed-through is exchanged stale. Limits:
+//! (own) adapts μ to the energy audit. Use it if direct feed-through is exchanged stale. Limits:
 //! only the share μ of the residual energy is an error, and no black box shows it; near zero flow
 //! the force is limited; energy is corrected and phase is not: `compensated` exchange removes the
-//! error itself where D is known.
+//! error itself if D is known.
 
 use super::{BondFacts, BondPoint, Correction, CorrectionFacts, Increments, Limit, Side};
 use crate::curve::Curve;
@@ -77,8 +78,8 @@ impl RunningShare {
     }
 
     /// Adds a step: the energy made by staleness, the residual and the correction's energy, all in the same
-    /// unit. Where staleness and correction together make more than staleness alone, in the memory and
-    /// not over the whole run, whose start a damped system has forgotten, the share is 0 from then on.
+    /// unit. If staleness and correction together make more than staleness alone, in the memory and not
+    /// over the whole run, whose start a damped system has forgotten, the share is 0 from then on.
     fn learn(&mut self, stale: f64, residual: f64, corrected: f64) {
         if stale.is_nan() || self.is_off {
             return;
@@ -90,7 +91,7 @@ impl RunningShare {
         self.greatest = self.greatest.max(residual.abs());
         let weight = Self::START_WEIGHT * self.greatest;
         let share = (self.stale + self.start * weight) / (self.residual + weight);
-        // Where the residual sum nearly cancels out, the last share is the better one.
+        // If the residual sum nearly cancels out, the last share is the better one.
         if self.residual > -0.5 * weight && share.is_finite() {
             self.share = share.clamp(0.0, Self::GREATEST);
         }
@@ -283,9 +284,8 @@ impl ResidualPower {
     }
 }
 
-/// μ from Rodríguez 2022, eqs 20–21: R is the communication step of the side with direct
-/// feed-through over that of the other. 0 where neither has any: the residual energy is then no error
-/// (§3.3).
+/// μ from Rodríguez 2022, eqs 20–21: R is the communication step of the side with direct feed-through
+/// over the other side's. 0 if neither has any: the residual energy is then no error (§3.3).
 pub(super) fn share_of_error(facts: &BondFacts, corrects_flow: bool) -> f64 {
     /// μ at a single rate (§3.3, before eq. 20).
     const SINGLE_RATE: f64 = 0.5;
@@ -386,15 +386,15 @@ mod tests {
         assert_eq!(share_of_error(&facts(0.1, 1.0, 2), false), 0.05);
     }
 
-    /// Both equations again where the flow is the signal without feed-through, and is corrected.
+    /// Both equations again if the flow is the signal without feed-through, and is corrected.
     #[test]
     fn mu_follows_the_rates_where_the_flow_is_corrected() {
         assert_eq!(share_of_error(&facts(0.1, 1.0, 0), true), 0.725);
         assert_eq!(share_of_error(&facts(0.1, 1.0, 1), true), 0.5);
         assert_eq!(share_of_error(&facts(1.0, 0.1, 0), true), 0.5);
         assert_eq!(share_of_error(&facts(1.0, 0.1, 2), true), 0.05);
-        // The degree that counts is that of the input on the side with direct feed-through where
-        // this side is the faster one, else that of the other.
+        // The degree of the input on the side with direct feed-through counts if this side is
+        // the faster one, otherwise the degree of the other.
         for (slow, corrects_flow) in [(true, false), (false, false), (true, true), (false, true)] {
             let with = if slow { 10.0 } else { 0.1 };
             let mut facts = facts(1.0, 1.0, 0);
@@ -627,7 +627,7 @@ mod tests {
         let expected = (1.5 + 0.5 * 100.0) / (2.0 + 100.0);
         assert!((mu(correction.as_ref()) - expected).abs() < 1e-15);
         assert!((effort[0] * 4.0 + expected * 2.0).abs() < 1e-12);
-        // The energies of the bond are the same where the flow is corrected.
+        // The energies of the bond are the same if the flow is corrected.
         let parameters = [("mu", word("audit")), ("corrects", word("flow"))];
         let mut of_flow = begun("residual-power", &parameters, &single_rate(1));
         let (_, flow) = corrected(of_flow.as_mut(), &point);

@@ -1,9 +1,9 @@
 //! The choice between one thread and several, by measured times.
 //!
-//! The first steps are made on one thread, and each unit's time is measured. Where several threads promise to be faster, some
-//! steps are made as usual on one thread and some on several, and measured as wholes. The faster way is taken; it is looked at
-//! now and then, and left where it has become the slower one, because the machine has other work or units have less. No result
-//! depends on any of this.
+//! The first steps are made on one thread, and each unit's time is measured. If several threads promise to be faster, some
+//! steps are made as usual on one thread and some on several, and measured as wholes. The faster way is taken; it is looked
+//! at now and then, and left if it has become the slower one, because the machine has other work or units have less. No
+//! result depends on any of this.
 
 /// Measurements of each unit, of which the shortest counts.
 const UNIT_SAMPLES: u32 = 3;
@@ -14,7 +14,7 @@ const WARM_UP: usize = 3;
 /// Time that several threads need besides the steps of the units, ns: waking, taking pieces, waiting for the last one, and what
 /// units lose in other caches. Between threads that spin it is less than 1 µs; more keeps short steps from being tried at all.
 const HAND_OVER: u64 = 3_000;
-/// Several threads are tried where they promise this share of the time at most, and taken where they keep it.
+/// Several threads are tried if they promise this share of the time at most, and taken if they keep it.
 const PROMISED: f64 = 0.8;
 const KEPT: f64 = 0.9;
 /// Steps between two looks at several threads.
@@ -59,7 +59,7 @@ pub(crate) struct Choice {
     cycle: u32,
     /// Steps until the next measurement.
     rest: u32,
-    /// Steps on one thread from now on where several do not pay.
+    /// Steps on one thread from now on if several do not pay.
     pause: u32,
     /// The measurement in progress: its steps and their time, ns.
     measured: (u32, u64),
@@ -129,7 +129,7 @@ impl Choice {
         self.phase == Phase::Measuring
     }
 
-    /// Decides on the way of the next steps, where enough was measured. `times` are those of the units in a cycle, ns, each alone.
+    /// Decides on the way of the next steps, if enough was measured. `times` are the units' times in a cycle, ns, each alone.
     /// Returns whether several threads are to be tried.
     pub(crate) fn decide(&mut self, threads: usize, times: &[u64]) -> bool {
         match self.phase {
@@ -191,8 +191,8 @@ impl Choice {
     }
 }
 
-/// Times of a cycle on one thread and on several as the times of the units promise them, ns: several are no faster than the
-/// longest unit, nor than an equal share of all.
+/// Times of a cycle on one thread and on several as the times of the units promise them, ns: several are not faster than
+/// the longest unit, nor than an equal share of all.
 fn promised(cycle: u32, threads: usize, times: &[u64]) -> (u64, u64) {
     let sum = times.iter().sum();
     let longest = times.iter().copied().max().unwrap_or(0);
@@ -222,7 +222,7 @@ mod tests {
             if is_timed {
                 choice.record(match way {
                     Way::Usual => times.iter().sum(),
-                    // The clock takes time, too.
+                    // The clock also takes time.
                     Way::Measuring => 2 * times.iter().sum::<u64>(),
                     Way::Parallel => parallel,
                 });
@@ -283,7 +283,7 @@ mod tests {
     fn units_that_become_cheap_are_stepped_on_one_thread_again() {
         let mut choice = Choice::new(1);
         make(&mut choice, 1_000, &[40_000; 4], 85_000);
-        // On several threads they are no slower than they were on one, until they are measured again.
+        // On several threads they are not slower than they were on one, until they are measured again.
         make(&mut choice, (LOOK * LOOKS) as usize, &[100; 4], 2_000);
         assert_eq!(make(&mut choice, 900, &[100; 4], 2_000), 0);
     }

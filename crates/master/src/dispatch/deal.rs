@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Pieces for each thread, where units are short: fewer end less evenly, more cost more.
+/// Pieces for each thread, if units are short: fewer end less evenly, more cost more.
 const PIECES: u64 = 8;
 
 /// The pieces: components that lie together, so that a thread borrows them as one.

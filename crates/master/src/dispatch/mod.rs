@@ -18,7 +18,7 @@ pub(crate) use deal::Deal;
 
 /// The clock by which a run chooses how it makes its steps: on one thread or on several. No result depends on it.
 ///
-/// By default it is that of the machine, which never goes back. A test gives another one, and has the same choice every time.
+/// By default it is the machine's, which never goes back. A test gives another one, and has the same choice every time.
 #[derive(Clone)]
 pub struct StepClock(Arc<dyn Fn() -> Duration + Send + Sync>);
 
@@ -49,7 +49,7 @@ pub(crate) struct Dispatch {
     threads: usize,
     clock: StepClock,
     team: Option<ThreadTeam>,
-    /// Why there are no threads.
+    /// Why it has no threads.
     failure: Option<String>,
     groups: Vec<Group>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Dispatch {
 pub(crate) struct Turn {
     group: usize,
     pub(crate) way: Way,
-    /// Its begin by the clock, ns, where it is timed.
+    /// Its begin by the clock, ns, if it is timed.
     begin: Option<u64>,
 }
 
@@ -76,7 +76,7 @@ struct Group {
 }
 
 impl Dispatch {
-    /// On so many threads; `None` where one is enough.
+    /// On so many threads; `None` if one is enough.
     pub(crate) fn new(threads: usize, clock: &StepClock) -> Option<Self> {
         (threads > 1).then(|| Self {
             threads,
@@ -126,7 +126,7 @@ impl Dispatch {
         self.groups.len() - 1
     }
 
-    /// Starts the threads. Where there can be none, all steps are made on this one.
+    /// Starts the threads. If there can be none, all steps are made on this one.
     #[cold]
     fn start(&mut self, group: usize) -> Way {
         if self.failure.is_none() {

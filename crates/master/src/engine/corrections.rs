@@ -91,7 +91,7 @@ fn limit_groups(correctors: &mut [Corrector]) {
             }
             let (asked, signal) = (asked.sqrt(), signal.sqrt());
             let allowed = (limit.relative * signal).min(limit.absolute);
-            // A limit of infinity times a signal of 0 is no number, and no limit.
+            // A limit of infinity times a signal of 0 is not a number, and not a limit.
             if asked > allowed {
                 scale = scale.min(allowed / asked);
             }

@@ -1,4 +1,4 @@
-//! Algebraic loops at the start, where FMI 2.0 §4.2.4 lets outputs be read after inputs were set.
+//! Algebraic loops at the start, when FMI 2.0 §4.2.4 lets outputs be read after inputs were set.
 
 use nalgebra::{DMatrix, DVector};
 
@@ -13,20 +13,20 @@ use crate::step::Step;
 /// Relative change below which the values of a loop count as converged: some thousand last digits,
 /// which one step of Newton's method from 1e-6 reaches.
 const CONVERGED: f64 = 1e-12;
-/// Relative change that is accepted where rounding keeps a loop from converging further: half of the
+/// Relative change that is accepted if rounding keeps a loop from converging further: half of the
 /// digits of a double.
 const ACCEPTED: f64 = 1e-8;
 /// Rounding error of a sum of products, relative to the sum of their magnitudes.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
-/// A first step of Newton's method that goes so many times as far as all values of the loop is that of one without a solution,
-/// whose derivative was measured to be singular but for rounding.
+/// A loop counts as without a solution if the first step of Newton's method goes so many times as far as all its values: the
+/// derivative was measured to be singular but for rounding.
 const FARTHEST: f64 = 1e6;
 const FIXED_POINT_ITERATIONS: usize = 50;
 const NEWTON_ITERATIONS: usize = 25;
 
-/// Finds outputs that agree with the inputs that they feed: by Newton's method from the start values of the inputs, so that these
-/// decide between several solutions; where it does not converge, by fixed-point iteration and Newton's method
-/// from its end.
+/// Finds outputs that agree with the inputs that they feed: by Newton's method from the start values of the inputs, so that
+/// these decide between several solutions; if it does not converge, by fixed-point iteration and Newton's method from its
+/// end.
 pub(super) fn solve_loop(
     state: &mut SystemState,
     passes: &[InitialPass],
@@ -105,8 +105,8 @@ fn start_values(
     Ok(values)
 }
 
-/// The outputs that one step of Newton's method finds from the start values of the inputs, which need not be those of one
-/// value of the output that feeds them; `None` where there are none.
+/// The outputs that one step of Newton's method finds from the start values of the inputs, which need not belong to one
+/// value of the output that feeds them; `None` if there are none.
 fn first_newton_step(
     state: &mut SystemState,
     passes: &[InitialPass],
@@ -295,9 +295,9 @@ fn relative(change: f64, magnitude: f64, nominal: Option<f64>) -> f64 {
 }
 
 /// The largest change that another step of Newton's method would make, each relative to its own
-/// signal; 0 where it is within the rounding error of the residual.
+/// signal; 0 if it is within the rounding error of the residual.
 ///
-/// `residual` is g(y) − y at y = `at`, `jacobian` its derivative by y. Where the latter is singular,
+/// `residual` is g(y) − y at y = `at`, `jacobian` its derivative by y. If the latter is singular,
 /// nothing but a residual that counts as converged is a solution.
 fn remaining_change(
     jacobian: DMatrix<f64>,

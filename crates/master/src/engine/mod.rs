@@ -80,7 +80,7 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
     for member in &mut units.members {
         member.select_way_of_giving(&courses.inputs[member.inputs.clone()]);
     }
-    // Where these are, they look at courses of inputs that they do not change, too.
+    // Such parts also look at courses of inputs that they do not change.
     let are_looked_at = units.replaces_courses
         || !graph.interface_models.is_empty()
         || !bonds.correctors.is_empty()
@@ -97,8 +97,8 @@ pub(crate) fn select_ways_of_giving(state: &mut SystemState) {
     courses.extrapolated = extrapolated.map(|(index, _)| index).collect();
 }
 
-/// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs where there are no
-/// bonds.
+/// Lowest order of extrapolation that is in use at the inputs of the bonds, or at all inputs if the system
+/// has no bonds.
 pub(crate) fn order_in_use(state: &SystemState) -> usize {
     let axes = state.graph.bonds.iter().flat_map(|bond| &bond.axes);
     let inputs = axes.flat_map(|axis| [axis.effort_input, axis.flow_input]);

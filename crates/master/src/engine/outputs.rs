@@ -163,8 +163,8 @@ fn first_non_finite(graph: &Graph, signals: &Signals, step: &Step) -> Result<(),
     Err(graph.fault(graph.outputs[output].component, &ended, cause))
 }
 
-/// Whether no value is NaN or infinite. In integers, without branches, so that several are looked at in one instruction: where all
-/// bits of an exponent are set, one more carries into the bit before it.
+/// Whether no value is NaN or infinite. In integers, without branches, so that several are looked at in one instruction: if
+/// all bits of an exponent are set, one more carries into the bit before it.
 #[inline]
 fn all_finite(values: &[f64]) -> bool {
     const SIGN: u64 = 1 << 63;

@@ -20,7 +20,7 @@ pub(crate) fn add_scenario(state: &mut SystemState, scenario: RunningScenario, s
     super::select_ways_of_giving(state);
 }
 
-/// Marks the inputs that a scenario acts on: they are no plain copies.
+/// Marks the inputs that a scenario acts on: they are not plain copies.
 pub(super) fn mark_inputs(scenario: &RunningScenario, courses: &mut Courses) {
     for channel in &scenario.channels {
         if let Target::Connected(input) = channel.target {
@@ -41,9 +41,9 @@ pub(super) fn take_back_additions(scenario: &RunningScenario, courses: &mut Cour
     }
 }
 
-/// Begins and ends the actions that are due at the communication point `time`, s, with which the
-/// macro-step `next` begins, `now` s since the start. `is_observed`: extrapolations have received the values of that
-/// point already, and receive those of the inputs acted on again.
+/// Begins and ends the actions that are due at the communication point `time`, s, with which the macro-step `next`
+/// begins, `now` s since the start. `is_observed`: extrapolations have received the values of that point already,
+/// and receive those for the inputs acted on again.
 pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64, is_observed: bool) {
     let SystemState {
         graph,
@@ -55,7 +55,7 @@ pub(crate) fn advance(state: &mut SystemState, time: f64, next: u64, now: f64, i
     } = state;
     for channel in channels {
         let held = match channel.target {
-            // There is no step before the first one.
+            // No step precedes the first one.
             _ if next == 0 => f64::NAN,
             Target::Connected(input) => courses.values[input],
             Target::Wired { given, .. } | Target::Free { given, .. } => given,
@@ -170,8 +170,8 @@ fn no_value(channel: &Channel, reason: &str) -> Box<UnitFault> {
     UnitFault::new("scenario", Cause::Error, message)
 }
 
-/// The transformations of wires over a component's communication step that is made when it ends: kept where it `begins`, and in force
-/// again where it ends.
+/// The transformations of wires over a component's communication step that is made when it ends: kept where it `begins`, and
+/// in force again when it ends.
 pub(super) fn keep_transformations(
     graph: &Graph,
     scenario: &mut RunningScenario,
@@ -270,8 +270,8 @@ pub(crate) fn give_free(state: &mut SystemState, step: &Step) -> Result<(), Faul
     Ok(())
 }
 
-/// Reads the values that the variables have after initialization: those of free ones without the scenario, and
-/// those that actions hold from the start, at `step.time`, on.
+/// Reads the values that the variables have after initialization: the values of free ones without the
+/// scenario, and the values that actions hold from the start, `step.time`, on.
 ///
 /// # Errors
 /// A unit that refuses.
@@ -308,7 +308,7 @@ fn begin_channel(state: &mut SystemState, index: usize, step: &Step) -> Result<(
     Ok(())
 }
 
-/// Adds actions to those of a running system, which act from `step`, the one with number `next`, on.
+/// Adds actions to a running system; they act from `step`, with the number `next`, on.
 ///
 /// # Errors
 /// A unit that refuses to give the value of a variable.
@@ -331,7 +331,7 @@ pub(crate) fn extend_scenario(
         }
     }
     for index in known..state.scenario.channels.len() {
-        // The value over the step before was not noted: that of the outputs now stands in its place.
+        // The value over the step before was not noted: the outputs' present value stands in its place.
         let (graph, signals) = (&state.graph, &state.signals);
         note_wire(graph, &mut state.scenario, signals, index, Store::Shown);
         begin_channel(state, index, step)?;

@@ -14,8 +14,9 @@ use crate::step::{Phase, Step};
 use crate::time::Clock;
 use crate::unit::StepOutcome;
 
-/// Steps the due components of a selection: first those begin whose units make their steps beside others, in other processes for
-/// example, and they are waited for when all others have made theirs, on one thread, or on several if that is faster.
+/// Steps the due components of a selection. First those begin whose units make their steps beside others, for example in
+/// other processes; they are waited for when all others have made theirs. The others step on one thread, or on several if
+/// that is faster.
 ///
 /// # Errors
 /// The first refused call, in the order of the components, whatever thread saw it first; a group goes before the others.

@@ -1,5 +1,5 @@
-//! Outputs of components at their own communication steps, between the points where they publish. Set up once, then an operation of the
-//! plan; it publishes nothing.
+//! Outputs of components at their own communication steps, between the points at which they publish. Set up once, then an
+//! operation of the plan; it publishes nothing.
 
 use crate::state::{SystemState, Trace};
 use crate::step::Step;

@@ -1,22 +1,23 @@
 //! A polynomial of degree 0 to 3, selected for each signal by past prediction errors. Each new value gives the errors
 //! eₖ of all degrees k, averaged as Eₖ ← m·Eₖ + (1 − m)·eₖ². The degree falls to a lower one with no greater E, and
-//! rises by one where that degree's E is below the share g of the present one's. After the start and after a
+//! rises by one if that degree's E is below the share g of the present one's. After the start and after a
 //! discontinuity it rises with each value. A signal that jumps, and then turns back by more than half of the jump,
 //! rings: it is held until a line would have predicted it better.
 //!
-//! The receiver gets the form that it can follow: the polynomial; the line with its mean and end value, where a unit
-//! takes first derivatives; its mean over each communication step, where a unit takes values only. Units of the last
-//! kind whose inner steps prove to be those of the semi-implicit Euler method get the mean of the values at the starts
-//! of their inner steps, so that this method integrates the coupled system as a whole.
+//! The receiver gets the form that it can follow: the polynomial; the line with its mean and end value, if the unit
+//! takes first derivatives; its mean over each communication step, if the unit takes values only. If the inner steps
+//! of such a unit prove to be semi-implicit Euler steps, it gets the mean of the values at the starts of its inner
+//! steps. This method then integrates the coupled system as a whole.
 //!
-//! Three additions keep the integral of an input at that of its source, which springs and other integrators need: ũ +=
-//! (∫p₂ − ∫ũ)/h at the third value makes up for the first two steps, p₂ being the parabola through the three values;
-//! half an inner step, when inner steps show; and the lag h/2 of held values, when the degree falls to 0 again.
+//! Three additions keep the integral of an input equal to its source's; springs and other integrators need that. They
+//! are ũ += (∫p₂ − ∫ũ)/h at the third value, which makes up for the first two steps (p₂ is the parabola through the
+//! three values); half an inner step, when inner steps show; and the lag h/2 of held values, when the degree falls to
+//! 0 again.
 //!
-//! Source: own; the polynomials are those of Sadjina & Pedersen (2019) §2, their means over equal steps the methods of
-//! Adams & Bashforth. Use it unless a signal is known to need another one. Limits: a degree is selected after its
-//! errors have shown, also in a loop that only hold damps. The implicit Euler method looks like the semi-implicit one,
-//! and gets held values, too.
+//! Source: own; the polynomials from Sadjina & Pedersen (2019) §2, their means over equal steps the methods of Adams &
+//! Bashforth. Use it unless a signal is known to need another one. Limits: a degree is selected after its errors have
+//! shown, also in a loop that only hold damps. The implicit Euler method looks like the semi-implicit one, and also
+//! gets held values.
 
 use super::history::History;
 use super::means::Means;
@@ -45,7 +46,7 @@ pub(super) struct Auto {
     opening: Opening,
     /// Addition to the step that starts at a time, s.
     owed: (f64, f64),
-    /// The step by which the signal left its past, where nothing has announced that; else 0.
+    /// The step by which the signal left its past, if nothing has announced it; otherwise 0.
     jump: f64,
     /// The value before the one from which on the degree has not been 0.
     held_to: f64,
@@ -66,7 +67,7 @@ struct Opening {
     surplus: f64,
 }
 
-/// Steps after the first value in which means are compared with values: those of `inner_steps.rs`.
+/// Steps after the first value in which means are compared with values, as in `inner_steps.rs`.
 const OPENING: u32 = 16;
 
 /// Changes of the order that are kept for the report: a signal whose order swings has too many.
@@ -78,7 +79,7 @@ const MEMORY: f64 = 0.6;
 /// A higher degree is selected if its squared error is less than this share of the present one's. Measured as
 /// [`MEMORY`]: 0.5 costs accuracy. The hysteresis keeps noise from moving the degree, and low degrees are the stable ones.
 const GAIN: f64 = 0.9;
-/// The missed impulse is made up for where the line misses the third value by less than this share of what hold does:
+/// The missed impulse is made up for if the line misses the third value by less than this share of what hold does:
 /// below some 12 values a period.
 const SMOOTH: f64 = 0.5;
 
@@ -168,8 +169,8 @@ impl Auto {
         self.errors[highest + 1..].copy_from_slice(&before[highest + 1..]);
     }
 
-    /// The newest value and its backward differences of orders 1 to 3, where there are four values at equal distances, and `time`
-    /// follows at the same distance. The polynomial of degree n is then the sum of the first n + 1 of them there.
+    /// The newest value and its backward differences of orders 1 to 3, if there are four values at equal distances, and
+    /// `time` follows at the same distance. The polynomial of degree n is then the sum of the first n + 1 of them there.
     fn differences(&self, time: f64) -> Option<[f64; 4]> {
         let newest = self.history.newest()?;
         let is_even = self.spacing.equal == 3 && self.spacing.is_equal(time - newest.time);
@@ -197,7 +198,7 @@ impl Auto {
         }
     }
 
-    /// Raises the degree with a new value, where that makes a polynomial possible that has no past errors.
+    /// Raises the degree with a new value, if that makes a polynomial possible that has no past errors.
     fn try_next(&mut self) {
         let next = self.history.degree();
         let is_next = next == self.order + 1 && next <= highest_degree(self.follows);
@@ -222,10 +223,11 @@ impl Auto {
         change * self.jump < 0.0 && change.abs() > TURNED * self.jump.abs()
     }
 
-    /// Keeps the lag of held values, where the degree has become 0 or has been that before the newest value. By the trapezoidal rule steps of
-    /// length h with held values lack Σ h·(uₖ₊₁ − uₖ)/2, which is 0 again where the signal has come back; steps on a line from k to n make
-    /// h·(uₙ₋₁ − uₖ₋₁)/2 of it good, which the next step takes back. Where that is more than the last changes, the signal has gone its way for long,
-    /// and will be on a line again soon: then it would be a disturbance, and no lag.
+    /// Keeps the lag of held values, if the degree has become 0, or was 0 before the newest value. By the trapezoidal rule
+    /// steps of length h with held values lack Σ h·(uₖ₊₁ − uₖ)/2, which is 0 again once the signal has come back; steps on a
+    /// line from k to n make h·(uₙ₋₁ − uₖ₋₁)/2 of it good, which the next step takes back. If that is more than the last
+    /// changes, the signal has gone its way for long, and will be on a line again soon: then it would be a disturbance, not a
+    /// lag.
     #[cold]
     fn keep_lag(&mut self) {
         let Some(before) = self.history.before_newest() else {
@@ -242,7 +244,7 @@ impl Auto {
         }
     }
 
-    /// Finds the spacing from the values: after the first one, and where the newest one was replaced.
+    /// Finds the spacing from the values: after the first one, and if the newest one was replaced.
     #[cold]
     fn respace(&mut self) {
         let mut spacing = Spacing::default();

@@ -41,7 +41,7 @@ struct Smoothing {
     has_slopes: bool,
 }
 
-/// Least communication steps of the source from one exchange to the next, and of both sides where
+/// Least communication steps of the source from one exchange to the next, and of both sides if
 /// the signal is smoothed. With 2, more random systems are unstable than with hold.
 const ONE_SIDED_PARTS: u32 = 5;
 const SMOOTHED_PARTS: u32 = 10;
@@ -253,7 +253,7 @@ fn is_held(specification: &Specification, steps: &SignalSteps) -> bool {
     specification.smoother_cutoff.is_none() && steps.feeds_through
 }
 
-/// The compensators for a signal; none where it is sent as it is.
+/// The compensators for a signal; none if it is sent as it is.
 fn designs(specifications: &[Specification], steps: &SignalSteps) -> Result<Vec<Design>, String> {
     if is_held(&specifications[0], steps) {
         return Ok(Vec::new());

@@ -1,11 +1,11 @@
 //! The parabola through the last two values with the derivative ẏ that the source gives at the
-//! newest: ũ(t + s) = y₀ + ẏ₀·s + c·s², with c = (y₁ − y₀ + ẏ₀·h)/h² and h the time between the two
-//! values.
+//! newest: ũ(t + s) = y₀ + ẏ₀·s + c·s², with c = (y₁ − y₀ + ẏ₀·h)/h². The time between the two
+//! values is h.
 //!
 //! Source: Hermite interpolation; the derivative: FMI 2.0 §2.2.7 (attribute `derivative`) or §4.2.3
 //! (`fmi2GetRealOutputDerivatives`). Use it for smooth signals whose sources give derivatives:
-//! error O(H³) from two values, where `quadratic` needs three. Limits: as `quadratic` where the
-//! source gives none.
+//! error O(H³) from two values, while `quadratic` needs three. Limits: as `quadratic` if the source
+//! gives none.
 
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};

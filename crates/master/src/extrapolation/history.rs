@@ -12,7 +12,7 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes a new value; `false` where it replaces one for the same time.
+    /// Takes a new value; `false` if it replaces one for the same time.
     #[inline]
     pub(super) fn push(&mut self, sample: Sample) -> bool {
         let is_new = self.filled == 0 || sample.time > self.samples[0].time;
@@ -53,7 +53,7 @@ impl History {
         self.filled.saturating_sub(1)
     }
 
-    /// The polynomial of this degree through the newest values, about `now`; of lower degree where
+    /// The polynomial of this degree through the newest values, about `now`; of lower degree if
     /// there are too few. Newton's form with divided differences, expanded.
     pub(super) fn polynomial(&self, degree: usize, now: f64) -> Curve {
         match degree.min(self.degree()) {

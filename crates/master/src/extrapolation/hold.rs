@@ -1,7 +1,7 @@
 //! Zero-order hold (ZOH): ũ(t + s) = y(t), the newest published value until the next exchange.
 //!
 //! Source: FMI 2.0 §4.1; Rodríguez et al. (2022) §2. Use it for signals with jumps, for units that
-//! take values only and where stability comes before accuracy: higher degrees amplify fast signals.
+//! take values only, and if stability comes before accuracy: higher degrees amplify fast signals.
 //! Limits: error O(H); the signal arrives H/2 late on average, which makes energy at a stiff bond.
 
 use super::{Extrapolation, ExtrapolationFacts, Sample};

@@ -1,9 +1,9 @@
 //! The mean of another extrapolation Φ over the coming step, held constant: ũ = (1/H)·∫₀ᴴ Φ(s) ds.
 //!
-//! Source: own. Use it for units that take values only and step once a macro-step: the impulse of
-//! the input is that of the prediction, which hold misses by half a step. Limits: the course within
-//! the step stays constant; the last value of the step is not the predicted one, so the residual
-//! power at its end does not vanish even where the prediction is exact.
+//! Source: own. Use it for units that take values only and step once a macro-step: the input has
+//! the impulse of the prediction, which hold misses by half a step. Limits: the course within the
+//! step stays constant; the last value of the step is not the predicted one, so the residual power
+//! at its end does not vanish even if the prediction is exact.
 
 use super::{Extrapolation, ExtrapolationFacts, Sample, auto, polynomial};
 use crate::curve::Curve;

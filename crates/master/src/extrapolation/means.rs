@@ -38,8 +38,8 @@ impl Means {
         }
     }
 
-    /// Means of the values at the starts of so many inner steps in a step, 0: of all; at its start only where they do not divide the
-    /// communication steps.
+    /// Means of the values at the starts of so many inner steps in a step, 0: of all; at its start only if they do not divide
+    /// the communication steps.
     pub(super) fn follow(&mut self, inner: u32) {
         if inner == 0 {
             let Self {
@@ -130,8 +130,8 @@ mod tests {
         }
     }
 
-    /// One value a step: the mean over all of it, or at the starts of inner steps. Of several communication steps, each has its
-    /// inner steps, or its start where they do not divide.
+    /// One value a step: the mean over all of it, or at the starts of inner steps. Of several communication steps, each has
+    /// its inner steps, or its start if they do not divide.
     #[test]
     fn means_are_those_of_the_times_at_which_the_receiver_takes_values() {
         let mean = means(0, 4, 0).over(CURVE, STEP);

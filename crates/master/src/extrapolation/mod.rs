@@ -23,7 +23,7 @@ pub struct Sample {
     pub time: f64,
     /// The value, in the input's unit.
     pub value: f64,
-    /// Its derivative by time as the source declares it, per second; asked for where the
+    /// Its derivative by time as the source declares it, per second; asked for if the
     /// extrapolation [needs it](ExtrapolationFacts::needs_slope).
     pub slope: Option<f64>,
 }
@@ -42,7 +42,7 @@ pub struct SignalSteps {
     /// The receiver accepts derivatives of its inputs.
     pub takes_slopes: bool,
     /// Highest degree of curves that the receiver follows in one of its communication steps, or from one of several to the
-    /// next; 0 where it takes one value a step.
+    /// next; 0 if it takes one value a step.
     pub follows: usize,
     /// The signal depends directly on an input of its source.
     pub feeds_through: bool,
@@ -57,7 +57,7 @@ pub struct ExtrapolationFacts {
     pub values_until_exact: usize,
     /// The curve is the newest value, which the engine copies without a past.
     pub is_plain_hold: bool,
-    /// Samples should come with a slope where the source can provide it.
+    /// Samples should come with a slope if the source can provide it.
     pub needs_slope: bool,
     /// The value at each communication step of the source is to be observed, and not only those
     /// that are published. Macro-steps have to be equal then.
@@ -143,8 +143,8 @@ pub trait Extrapolation: Send {
     }
 
     /// The course of the input over the next communication step of the receiver, of length `size`, s,
-    /// from its start on; asked for in turn where the course
-    /// [comes in pieces](ExtrapolationFacts::comes_in_pieces).
+    /// from its start on; asked for in turn if the course [comes in
+    /// pieces](ExtrapolationFacts::comes_in_pieces).
     fn next_piece(&mut self, size: f64) -> Curve {
         self.curve(0.0, size)
     }
@@ -163,14 +163,14 @@ pub trait Extrapolation: Send {
         false
     }
 
-    /// The newest value less the one that was predicted for its time, where the receiver [got the mean](Self::gives_means) of the
-    /// prediction, which is no value of the end of a step.
+    /// The newest value less the one that was predicted for its time, if the receiver [got the mean](Self::gives_means) of
+    /// the prediction, which does not apply to the end of a step.
     fn error_of_prediction(&self) -> Option<f64> {
         None
     }
 
-    /// The receiver shows to make so many inner steps in a macro-step, and to take its inputs as they are at the start of each
-    /// (see the source of `auto`); asked for where the extrapolation [gives means](Self::gives_means).
+    /// The receiver shows to make so many inner steps in a macro-step, and to take its inputs as they are at the start of
+    /// each (see the source of `auto`); asked for if the extrapolation [gives means](Self::gives_means).
     fn follow_inner_steps(&mut self, count: u32) {
         let _ = count;
     }

@@ -3,11 +3,11 @@
 //! t₁)·y[t₀,t₁,t₂]), with divided differences, so that uneven steps are exact. The degree grows
 //! with the history.
 //!
-//! Source: Rodríguez et al. (2022) §2; Sadjina & Pedersen (2019) §2. Use them for smooth signals
-//! and receivers that take derivatives or sub-steps. Limits: error O(H^(degree + 1)); the largest
-//! stable step shrinks with the degree, and noise is amplified. After a jump the published polynomials still go through the
-//! values before it, and overshoot for as many steps as they have degrees; with `on_jump = "forget"` (own) the past ends where
-//! a prediction fails as it only does at a discontinuity.
+//! Source: Rodríguez et al. (2022) §2; Sadjina & Pedersen (2019) §2. Use them for smooth signals and receivers that take
+//! derivatives or sub-steps. Limits: error O(H^(degree + 1)); the largest stable step shrinks with the degree, and noise is
+//! amplified. After a jump the published polynomials still go through the values before it, and overshoot for as many steps
+//! as they have degrees; with `on_jump = "forget"` (own) the past ends when a prediction fails as it only does at a
+//! discontinuity.
 
 use super::history::History;
 use super::{Extrapolation, ExtrapolationFacts, Sample};

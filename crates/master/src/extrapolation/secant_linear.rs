@@ -2,7 +2,7 @@
 //! step: ũ(t + s) = (2m − e) + (2·(e − m)/H)·s.
 //!
 //! Source: own. Use it for units that take first derivatives of inputs and no higher ones: impulse
-//! and end value are those of the prediction; the tangent, which cuts its higher terms off, has
+//! and end value are the prediction's; the tangent, which cuts off its higher terms, keeps
 //! neither. Limits: the line starts beside the published value by a term O(H²).
 
 use super::{Extrapolation, ExtrapolationFacts, Sample, auto, hermite, polynomial};

@@ -1,5 +1,5 @@
-//! The distances of the newest values of a signal, and their backward differences, from which `auto` predicts where the distances are
-//! equal. It keeps no values itself.
+//! The distances of the newest values of a signal, and their backward differences, from which `auto` predicts if the
+//! distances are equal. It keeps no values itself.
 
 /// Spans between values that differ by less than this share are equal: times are rounded, t₀ + k·h.
 const EQUAL_SPANS: f64 = 1e-9;

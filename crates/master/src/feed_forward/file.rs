@@ -34,7 +34,7 @@ use crate::exchange::exchange_of;
 
 const TITLE: &str = "# gyrator feed-forward 1";
 
-/// Text that is no feed-forward.
+/// Text that does not describe a feed-forward.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct FeedForwardError {

@@ -1,6 +1,6 @@
 //! Feed-forward: the additions c(t) to inputs that were [learned](crate::learning::Learning), and the system
-//! they were learned on. In a run with it, an input follows ũ(t) = Φ(t) + c(t), Φ being the values of
-//! its source, one macro-step late where learning was based on delayed outputs.
+//! they were learned on. In a run with it, an input follows ũ(t) = Φ(t) + c(t), with the values Φ of its
+//! source, one macro-step late if learning was based on delayed outputs.
 //!
 //! Source: Thielemans et al. (2023) eqs 5–6, in single rate with one value a macro-step; one cubic
 //! a macro-step: own. Limits: a system whose inputs, steps or exchange modes differ is refused, and
@@ -33,7 +33,7 @@ pub struct FeedForward {
     pub(crate) channels: Vec<Channel>,
     /// How outputs with direct feed-through were exchanged, by component.
     pub(crate) exchange: Vec<(String, Exchange)>,
-    /// The run from which it was learned, where that is known.
+    /// The run from which it was learned, if that is known.
     pub(crate) origin: Option<Origin>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Channel {
     pub(crate) curves: Vec<Curve>,
 }
 
-/// Whether two times or durations, s, are the same but for rounding: that of text and of sums makes
+/// Whether two times or durations, s, are the same but for rounding, which in text and sums makes
 /// far less than 1e-9.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
@@ -109,7 +109,7 @@ impl FeedForward {
         self.start_time
     }
 
-    /// Addition to an input over the macro-step of this index; `None` where it is no channel.
+    /// Addition to an input over the macro-step of this index; `None` if it is not a channel.
     pub fn curve(&self, input: &str, step: usize) -> Option<Curve> {
         let channel = self.channels.iter().find(|known| known.input == input)?;
         Some(channel.curves.get(step).copied().unwrap_or_default())
@@ -183,7 +183,7 @@ impl FeedForward {
         }
     }
 
-    /// Has inputs held where the file chooses no extrapolation: learned additions are to the same curves in each run.
+    /// Has inputs held if the file chooses no extrapolation: learned additions are to the same curves in each run.
     pub fn hold_inputs(&self, file: &mut SystemFile) {
         let chosen = &mut file.experiment.extrapolation;
         chosen.get_or_insert_with(|| Choice::new(Self::EXTRAPOLATION));

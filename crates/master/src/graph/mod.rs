@@ -143,17 +143,17 @@ pub(crate) struct Bond {
     pub(crate) flow_side: usize,
     pub(crate) axes: Vec<Axis>,
     pub(crate) correction: Option<Chosen<dyn Correction>>,
-    /// Macro-steps from one point where both ends publish to the next.
+    /// Macro-steps between two successive points at which both ends publish.
     pub(crate) every: u32,
     /// Greatest magnitude of its residual energy before the run ends, J.
     pub(crate) max_residual_energy: Option<f64>,
     /// Relative tolerance of its residual energy, and its typical energy, J, for step controls that judge by them.
     pub(crate) energy_limits: EnergyLimits,
-    /// False where effort × flow is known not to be a power.
+    /// False if effort × flow is known not to be a power.
     pub(crate) is_power: bool,
 }
 
-/// Limits of the residual energy of a bond that a system file gives, in place of those of the step control.
+/// Limits of the residual energy of a bond that a system file gives, instead of the step control's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EnergyLimits {
     /// Tolerance r relative to the energy.

@@ -28,7 +28,7 @@ pub struct Compensator {
 }
 
 impl Compensator {
-    /// `k1`, in seconds, biproper and stable, with steps of `step` s; at rest at 0. `None` where it
+    /// `k1`, in seconds, biproper and stable, with steps of `step` s; at rest at 0. `None` if it
     /// has more than six poles, or not as many zeros as poles.
     #[must_use]
     pub fn new(k1: &TransferFunction, step: f64) -> Option<Self> {
@@ -92,7 +92,7 @@ impl Compensator {
         })
     }
 
-    /// One step further from a point where the input was `input`.
+    /// One step further from a point at which the input was `input`.
     pub fn advance(&mut self, input: f64) {
         let distances = self.distances(input);
         for (row, state) in self.state.iter_mut().enumerate().take(self.order) {

@@ -14,7 +14,7 @@
 //! [`Specification::synthesize`] solves it; [`Compensator`] and [`Smoother`] are K₁ and K₂ in
 //! steps of a solver or of a master.
 //!
-//! Frequencies and poles are normalised by Δt where nothing else is said.
+//! Frequencies and poles are normalised by Δt unless something else is said.
 
 mod compensator;
 mod response;

@@ -13,7 +13,7 @@ const FAILED: f64 = 1e-8;
 /// A least eigenvalue above this, relative to the greatest entry, is rounding and not negative.
 const ROUNDING: f64 = 1e-8;
 
-/// X = Xᵀ ≥ 0 with AᵀX + XA + XRX + Q = 0 and A + RX stable; `None` where there is none.
+/// X = Xᵀ ≥ 0 with AᵀX + XA + XRX + Q = 0 and A + RX stable; `None` if there is none.
 ///
 /// The matrix sign function of the Hamiltonian [A, R; −Q, −Aᵀ] by Newton's iteration with scaling
 /// by norms (Roberts 1980): its stable invariant subspace is the kernel of sign + I.
@@ -54,7 +54,7 @@ pub(crate) fn stabilising(
     (least >= -ROUNDING * x.amax() && is_stable).then_some(x)
 }
 
-/// The matrix sign function; `None` where an eigenvalue is on the imaginary axis.
+/// The matrix sign function; `None` if an eigenvalue is on the imaginary axis.
 fn sign(mut s: DMatrix<f64>) -> Option<DMatrix<f64>> {
     let mut change = f64::INFINITY;
     for _ in 0..ITERATIONS {

@@ -67,7 +67,7 @@ impl Specification {
     }
 }
 
-/// There is no compensator for a [`Specification`].
+/// No compensator exists for a [`Specification`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SynthesisError {
     /// A number is out of its range.
@@ -295,7 +295,7 @@ struct Problem {
     control_weight: f64,
 }
 
-/// A low pass ω²/(s² + 2ζω·s + ω²), or ω/(s + ω) where there is no damping ratio.
+/// A low pass ω²/(s² + 2ζω·s + ω²), or ω/(s + ω) without a damping ratio.
 type LowPass = (f64, Option<f64>);
 
 impl Problem {
@@ -370,7 +370,7 @@ fn weight_stages(specification: &Specification) -> Vec<LowPass> {
 }
 
 /// Dynamics and input of low passes in a row. The states of each are its output and, at second
-/// order, the output's derivative over ω; those of the last stage come first.
+/// order, the output's derivative over ω; the last stage comes first.
 fn cascade(stages: &[LowPass]) -> (DMatrix<f64>, DVector<f64>) {
     let order = |(_, damping): &LowPass| 1 + usize::from(damping.is_some());
     let states = stages.iter().map(order).sum();

@@ -102,7 +102,7 @@ struct Printed {
     peak: f64,
 }
 
-/// Eqs 13 and 14 for Δt = 10 ms. The factors, static gains and differences, rounded up, are those of
+/// Eqs 13 and 14 for Δt = 10 ms. The factors, static gains and differences, rounded up, come from
 /// `crates/benchmark/reference/hinfinity.py`.
 #[rustfmt::skip]
 const PRINTED: [Printed; 2] = [
@@ -160,7 +160,7 @@ fn the_papers_compensators_are_met() {
     }
 }
 
-/// Hold, smoother and compensator in a row: the low-frequency error is that of the static gain.
+/// Hold, smoother and compensator in a row: the low-frequency error is the static gain's.
 #[test]
 fn errors_vanish_at_low_frequencies() {
     for order in 1..=3 {

@@ -8,7 +8,7 @@
 //! a predicted mean; `fast-first` and `pipelined` the mean over the step (own), so that both sides
 //! get one impulse.
 //!
-//! Use it where a stiff, fast component (a hydraulic cylinder) on a heavy, slow one limits the
+//! Use it if a stiff, fast component (a hydraulic cylinder) on a heavy, slow one limits the
 //! macro-step. Limits: W and b are constant over a macro-step, exchanges are of first order in their
 //! step, and the component has to give W and b, or accelerations with their derivatives.
 
@@ -67,7 +67,7 @@ pub(crate) const LAG: ParameterInfo = ParameterInfo::whole_number(
 pub struct ScheduleFacts {
     /// It feeds displacement errors back, and needs the positions.
     pub needs_positions: bool,
-    /// It predicts forces, and needs to know how those of the fast side change.
+    /// It predicts forces, and needs to know how the fast side's forces change.
     pub needs_force_rates: bool,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Coordinate {
     /// The multibody component's output.
     pub(crate) velocity: usize,
     pub(crate) position: Option<usize>,
-    /// The fast component's output that is the whole force; the efforts are where there is none.
+    /// The fast component's output that is the whole force; without one, the efforts are.
     pub(crate) force: Option<usize>,
     /// −∂Ḟ/∂v and Ḟ, for the predicted force.
     pub(crate) stiffness: Option<usize>,

@@ -8,8 +8,8 @@ use crate::state_stream::stored;
 
 /// The mean force over a macro-step as linear models of both sides predict it.
 ///
-/// With ẇ = b + W·λ of the one side and λ̇ = r − K·(w − w₀) of the other, the linearly implicit
-/// Euler method makes steps of d: (I + d²·W·K)·Δw = d·(b + W·(λ + d·(r − K·(w − w₀)))).
+/// The one side has ẇ = b + W·λ, the other λ̇ = r − K·(w − w₀). The linearly implicit Euler
+/// method makes steps of d: (I + d²·W·K)·Δw = d·(b + W·(λ + d·(r − K·(w − w₀)))).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Prediction {
     change: Vec<f64>,
@@ -40,8 +40,8 @@ impl Prediction {
         }
     }
 
-    /// Predicts over `steps` steps of `d` s. Where the models have no unique solution, the force stays
-    /// as it is.
+    /// Predicts over `steps` steps of `d` s. If the models have no unique solution, the force stays as
+    /// it is.
     pub(crate) fn predict(&mut self, sides: &Sides<'_>, d: f64, steps: u32) {
         self.change.fill(0.0);
         self.mean.fill(0.0);

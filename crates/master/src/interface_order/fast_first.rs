@@ -1,7 +1,7 @@
 //! The fast side steps first; the multibody component then receives the mean of its force, so that both sides get the
 //! same impulse.
 //!
-//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse in place of the force. Use it where forces change much
+//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse instead of the force. Use it if forces change much
 //! within a macro-step. Limits: the multibody component waits for the fast side.
 
 use super::Order;

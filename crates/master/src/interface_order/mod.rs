@@ -44,7 +44,7 @@ fn order_of(model: &InterfaceModel) -> &'static Order {
     found.unwrap_or(FIRST)
 }
 
-/// Divides the steps of the fast components by the exchanges, and gives the driven inputs lines where
+/// Divides the steps of the fast components by the exchanges, and gives the driven inputs lines if
 /// the model moves them in lines.
 pub(crate) fn set_up(state: &mut SystemState) {
     for running in &state.models.running {

@@ -1,7 +1,7 @@
 //! Both sides step over the same interval, and exchange values at its end. The multibody component receives nothing from
 //! within the step: the force at its start, or its mean as linear models of both sides predict it.
 //!
-//! Source: Rahikainen et al. (2020) §2.3.1. Use it first, and where both sides should run at the same time. Limits: the
+//! Source: Rahikainen et al. (2020) §2.3.1. Use it first, and if both sides should run at the same time. Limits: the
 //! force at the start is one macro-step old at its end, so the two sides get different impulses.
 
 use super::Order;

@@ -1,8 +1,8 @@
-//! As `fast-first`, but the fast side receives the state of the multibody component one macro-step late: the reduced model
-//! goes on from its own state, and is moved to the true place of the component once that has stepped.
+//! As `fast-first`, but the fast side receives the state of the multibody component one macro-step late. The reduced model
+//! continues from its own state, and is moved to the true place of the component once that has stepped.
 //!
-//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse in place of the force. Use it where both sides should run at
-//! the same time and get one impulse. Limits: masses and free accelerations are one macro-step older.
+//! Source: Rahikainen et al. (2020) §2.3.1, with the impulse instead of the force. Use it if both sides should run at the
+//! same time and get one impulse. Limits: masses and free accelerations are one macro-step older.
 
 use super::Order;
 use super::fast_side;

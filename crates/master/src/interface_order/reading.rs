@@ -35,7 +35,7 @@ pub(super) fn read_forces(
 }
 
 /// A scenario's change of the output that feeds an input: the changed output would feed it the same value
-/// without the scenario. `None` where no action is on it.
+/// without the scenario. `None` if no action is on it.
 fn action_on(graph: &Graph, courses: &Courses, input: usize) -> Option<Transformation> {
     let (plain, course) = (&graph.inputs[input], &courses.inputs[input]);
     let is_acted_on = (course.factor, course.offset) != (plain.factor, plain.offset);

@@ -89,7 +89,7 @@ pub(super) fn keep_start(running: &mut ReducedModel) {
 }
 
 /// Finds the mean of the fed velocities over an exchange from the way in which the components are
-/// given to the units that accept them; where they differ, in the middle of them.
+/// given to the units that accept them; if they differ, in the middle of them.
 fn find_progress(units: &Units, courses: &Courses, running: &mut ReducedModel) {
     for (coordinate, progress) in running.progress.iter_mut().enumerate() {
         let (mut sum, mut count) = (0.0, 0.0);

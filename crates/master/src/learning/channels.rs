@@ -18,7 +18,8 @@ pub(super) struct Learner {
     pub(super) source_every: usize,
     /// Macro-steps between the points that the interpolation goes through.
     pub(super) knot_every: usize,
-    /// Points per feed at which the error is measured: where the receiver reads a value.
+    /// Points per feed at which the error is measured: the points at which the receiver reads a
+    /// value.
     pub(super) points: usize,
     /// The reference of a step is the value that the source publishes one step later.
     pub(super) is_ahead: bool,

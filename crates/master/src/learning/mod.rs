@@ -1,18 +1,18 @@
 //! Iterative learning control over co-simulation runs (Thielemans et al. 2023).
 //!
 //! The same system is run again and again. After each run the reference r of an input at a bond, the
-//! value that it should have had, is known in hindsight, and the addition c to that input is learned
-//! from the error: c ← c + gain·(r − u) (eqs 5–6). Delayed outputs get fresh values this way, without
+//! value that it should have had, is known in hindsight. The addition c to that input is learned from
+//! the error: c ← c + gain·(r − u) (eqs 5–6). Delayed outputs get fresh values this way, without
 //! calls that FMI 2.0 forbids; r between communication points is a spline (own).
 //!
-//! Use it where one scenario is simulated many times.
-//! Limits: it costs a run for each iteration; the feed-forward belongs to one system, one
-//! macro-step and one scenario; it may diverge, and the gain must be smaller then.
+//! Use it if one scenario is simulated many times. Limits: it costs a run for each
+//! iteration; the feed-forward belongs to one system, one macro-step and one scenario; it
+//! may diverge, and the gain must be smaller then.
 //!
 //! A file of learned additions names the inputs and the outputs that feed them, the macro-step, the start time, the
 //! communication steps, whether an input is fed one step late, and the exchange mode. A run with it takes the last
 //! two from the file and refuses to start if the rest differs. Delay and c together count as the correction of the
-//! ledger: its energy is that of the delay in the first run, and in single rate it vanishes as learning converges.
+//! ledger: its energy is the delay's in the first run, and in single rate it vanishes as learning converges.
 //!
 //! Thielemans et al. learn in single rate. Here c is a cubic for each macro-step and r is interpolated in hindsight,
 //! so that the law also finds what a unit with smaller steps should have seen between the points. If outputs are not
@@ -50,7 +50,7 @@ const MAX_CURVES: usize = 10_000_000;
 #[serde(rename_all = "kebab-case")]
 pub enum Base {
     /// Outputs with direct feed-through one macro-step late (Thielemans 2023 §3.1): read again after their inputs were
-    /// set where units declare that safe, else compensated.
+    /// set if units declare that safe, otherwise compensated.
     #[default]
     Delay,
     /// Outputs read again after their inputs were set, not delayed: learning adds only the course of an input between
@@ -96,13 +96,13 @@ impl Interpolation {
 pub struct Learning {
     /// Runs after the first one, which is without feed-forward.
     pub iterations: u32,
-    /// Gain of the law; smaller than 1 where learning diverges.
+    /// Gain of the law; smaller than 1 if learning diverges.
     pub gain: f64,
     /// How often the gain is halved, and learning goes on from the best run, before it is given up as diverging.
     pub gain_halvings: u32,
     /// Greatest error, in the units of the inputs, at which learning ends.
     pub tolerance: f64,
-    /// Learning diverges where ‖e‖₂ exceeds this many times the best in two runs one after the other,
+    /// Learning diverges if ‖e‖₂ exceeds this many times the best in two runs one after the other,
     /// while its growth does not slow down or ‖e‖₂ exceeds even the fourth power of it.
     pub divergence: f64,
     /// Inputs to which the feed-forward is added.
@@ -151,9 +151,9 @@ pub struct Iteration {
     pub norm_2: f64,
     /// max |e| over all learning inputs.
     pub max: f64,
-    /// Contraction: ‖e‖₂ over that of the run from which its feed-forward was learned; `None` in run 0.
+    /// Contraction: ‖e‖₂ divided by the ‖e‖₂ of the run from which its feed-forward was learned; `None` in run 0.
     pub contraction: Option<f64>,
-    /// Runs until max |e| is within the tolerance, if it shrinks as in this run; `None` where it does not, and in run 0.
+    /// Runs until max |e| is within the tolerance, if it shrinks as in this run; `None` if it does not, and in run 0.
     pub runs_needed: Option<u32>,
     /// The errors, in the order of [`FeedForward::inputs`].
     pub channels: Vec<ChannelError>,
@@ -309,7 +309,7 @@ impl Learning {
         Ok(self.learners(system)?.1)
     }
 
-    /// The units of a run that was recorded, with the feed-forward of [`start`](Self::start) or that of [`before`](Self::before): the
+    /// The units of a run that was recorded, with the feed-forward of [`start`](Self::start) or [`before`](Self::before): the
     /// maker for a run that learns from it, with no iterations.
     ///
     /// # Errors

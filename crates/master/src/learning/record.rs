@@ -110,7 +110,7 @@ impl<'a> Record<'a> {
 }
 
 impl ChannelError {
-    /// Adds the square; a value that is no number counts as infinite.
+    /// Adds the square; a value that is not a number counts as infinite.
     fn count(&mut self, error: f64) {
         let magnitude = if error.is_nan() {
             f64::INFINITY

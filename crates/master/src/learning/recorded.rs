@@ -1,7 +1,7 @@
 //! Units that answer as in a recorded run, so that learning has its errors from there: of hardware on a test bench, for example.
 //!
-//! All inputs of a system follow from its outputs. Units that give the recorded ones make the engine feed the inputs as in that
-//! run, to the last bit where the recording has all digits: no FMU is loaded, and nothing is simulated.
+//! All inputs of a system follow from its outputs. Units that give the recorded ones make the engine feed the inputs as in
+//! that run, to the last bit if the recording has all digits: no FMU is loaded, and nothing is simulated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl UnitMaker for Recorded {
 struct RecordedUnit {
     description: UnitDescription,
     recorded: Recorded,
-    /// By variable: its handle and its column, where it has one.
+    /// By variable: its handle and its column, if it has one.
     columns: Vec<Option<(Handle, usize)>>,
     reals: BTreeMap<Handle, f64>,
     others: Vec<(Handle, Value)>,

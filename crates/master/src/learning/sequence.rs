@@ -47,7 +47,7 @@ fn runs_needed(max: f64, ratio: f64, tolerance: f64) -> Option<u32> {
         return Some(0);
     }
     let runs = (tolerance / max).ln() / ratio.ln();
-    // A thousand runs are no forecast.
+    // A thousand runs are not a forecast.
     (ratio < 1.0 && runs < 1000.0).then(|| runs.ceil() as u32)
 }
 
@@ -76,7 +76,7 @@ pub(super) struct Sequence<'a> {
     next: FeedForward,
     /// Runs one after the other whose errors are large and do not grow more slowly.
     growing: u32,
-    /// Factor by which the last run's error was larger than that of the run before.
+    /// Factor by which the last run's error was larger than in the run before.
     growth: f64,
     /// How learning ended, once it has.
     pub(super) outcome: Option<LearningOutcome>,
@@ -170,7 +170,7 @@ impl<'a> Sequence<'a> {
         before.or_else(|| self.next.origin.map(|origin| [origin.norm_2, origin.max]))
     }
 
-    /// Goes on from the best run with half of the gain; ends learning where it was halved often enough.
+    /// Goes on from the best run with half of the gain; ends learning if it was halved often enough.
     pub(super) fn lower_gain(&mut self, reason: String) {
         let is_last = self.number() - self.first > self.learning.iterations;
         if self.halvings == 0 || is_last || self.errors.is_empty() {
@@ -185,7 +185,7 @@ impl<'a> Sequence<'a> {
         self.next.learn(self.gain, &self.errors);
     }
 
-    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end. Returns the reason where
+    /// Adds a run that was given `next`, keeps it if it is the best, and decides on the end. Returns the reason if
     /// learning diverges.
     fn judge(&mut self, iteration: Iteration, errors: &Errors) -> Option<String> {
         let norm = |iteration: &Iteration| iteration.norm_2;
@@ -214,8 +214,8 @@ impl<'a> Sequence<'a> {
         None
     }
 
-    /// Whether learning diverges if the last run was the last of all: its error is far above the best and grows, or no run
-    /// is better than the first, although the gain was halved or the error is far above that.
+    /// Whether learning diverges if the last run was the last of all. Then its error is far above the best and grows, or
+    /// no run is better than the first, although the gain was halved or the error is far above the first.
     fn is_worse(&self) -> bool {
         let was_halved = self.halvings < self.learning.gain_halvings;
         let [first, last] = [self.iterations.first(), self.iterations.last()];
@@ -228,7 +228,7 @@ impl<'a> Sequence<'a> {
     /// Errors may grow a hundredfold in the first runs and vanish later; then they grow more and more
     /// slowly.
     fn diverges(&mut self, of_best: f64, growth: f64) -> bool {
-        /// Growth slows down where its factor is below this part of the one before. A choice: errors
+        /// Growth slows down if its factor is below this part of the one before. A choice: errors
         /// that vanish after a hundredfold growth slow down faster than that.
         const SLOWER: f64 = 0.9;
         let factor = self.learning.divergence;

@@ -107,7 +107,7 @@ mod tests {
         }
     }
 
-    // The error falls with h⁴, with h² for straight lines and with h where the value is held.
+    // The error falls with h⁴, with h² for straight lines and with h if the value is held.
     #[test]
     fn errors_fall_with_the_order() {
         let grid = |count: usize| -> Vec<f64> {

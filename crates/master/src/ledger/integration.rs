@@ -1,11 +1,11 @@
 //! The integral of the powers over a step: the course of an axis' inputs, which the master knows, and of
 //! its outputs, of which it knows the ends.
 //!
-//! At the start a unit has the output that follows its new inputs, at the end the one that follows the
-//! inputs of the step, before any exchange. Between them the part that follows the inputs at once has
-//! their course, and the rest has the curvature of the last two changes where the inputs follow curves; under inputs
-//! that are held it moves in a line. Powers are integrated by Simpson's rule, which is exact for the
-//! product of two parabolas up to the fourth power of the step.
+//! At the start a unit has the output that follows its new inputs, at the end the one that follows the inputs of the
+//! step, before any exchange. Between them the part that follows the inputs at once has their course, and the rest
+//! has the curvature of the last two changes if the inputs follow curves; under inputs that are held it moves in a
+//! line. Powers are integrated by Simpson's rule, which is exact for the product of two parabolas up to the fourth
+//! power of the step.
 //!
 //! The ledger calls it for each bond, at the end of each of its steps; it calls no unit.
 
@@ -21,12 +21,12 @@ pub(super) struct AxisCourse {
     flow: Signal,
 }
 
-/// The length of a step to that of the one before it.
+/// The length of a step relative to the step before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     ratio: f64,
-    /// A parabola with the changes of a signal over both steps deviates so much in the middle of the second, as a part of the
-    /// difference of the changes as if both steps had the length of the second.
+    /// A parabola with the changes of a signal over both steps deviates so much in the middle of the second. It is a part of
+    /// the difference of the changes, as if both steps had the length of the second.
     deviation: f64,
 }
 
@@ -52,17 +52,17 @@ struct Signal {
     feedthrough: Option<(usize, usize)>,
     /// Its component follows curves.
     is_curved: bool,
-    /// The output at the start under the uncorrected inputs; NaN where it is not known.
+    /// The output at the start under the uncorrected inputs; NaN if unknown.
     before: f64,
     /// The value published at the present point, and the change to it.
     published: f64,
     published_change: f64,
     /// The change of the output with the new inputs, as far as the outputs show it: all of the step that
-    /// follows where inputs are held, else that of the slope.
+    /// follows if inputs are held, otherwise the slope's.
     slope_change: f64,
     /// The inputs that it follows at once, and the values that `before` belongs to.
     follows: Vec<Followed>,
-    /// Its change at the start by inputs that are not these values: corrected ones, and those of
+    /// Its change at the start by inputs that are not these values: corrected ones, and ones of
     /// extrapolations that do not begin at the last value.
     start_change: f64,
     input_at_start: f64,
@@ -75,7 +75,7 @@ struct Signal {
 #[derive(Debug, Clone, Copy)]
 struct Followed {
     input: usize,
-    /// D at the start of the step, 0 where it is not known.
+    /// D at the start of the step, 0 if unknown.
     gain: f64,
     /// Change of D over the last step.
     gain_change: f64,
@@ -96,13 +96,13 @@ pub(super) struct AxisStep {
 pub(super) struct SignalStep {
     pub(super) input: Course,
     pub(super) output: Course,
-    /// Half the range of the output at the start, where it is not known.
+    /// Half the range of the output at the start, if that is unknown.
     pub(super) range: f64,
     pub(super) doubt: Doubt,
 }
 
-/// The uncertainty of the middle of an output: its curvature where inputs are held, else the change of the
-/// curvature from the step before.
+/// The uncertainty of the middle of an output: its curvature if inputs are held, otherwise the change of
+/// the curvature from the step before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Doubt {
     pub(super) middle: f64,

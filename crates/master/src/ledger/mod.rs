@@ -9,7 +9,7 @@ use crate::state_stream::stored;
 use crate::step_row::StepRow;
 use integration::{AxisCourse, Pace, Work};
 
-/// Power and energy over a bond so far. Powers are those of the last step, at its end.
+/// Power and energy over a bond so far. Powers belong to the end of the last step.
 ///
 /// End a gives the effort and end b the flow; a tilde marks the value in effect at a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
@@ -18,16 +18,15 @@ pub struct BondEnergy {
     pub given_power: f64,
     /// Power that end b receives, the correction not counted: Σ weight · effort input used · flow output, W.
     pub received_power: f64,
-    /// Residual power δP: received less given, W. Positive where the coupling makes energy.
+    /// Residual power δP: received less given, W. Positive if the coupling makes energy.
     pub residual_power: f64,
     /// Power of the correction, W.
     pub correction_power: f64,
     /// Residual power of the inputs as they were applied, corrections included, W
     /// (Sadjina & Pedersen 2019 eq. 10). The correction's power is the difference to `residual_power`.
     pub applied_residual_power: f64,
-    /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both
-    /// directions, which cannot cancel out. Where means of predictions were given, the predictions count. Computed where a
-    /// step control sizes the steps.
+    /// Σ |weight| · |output fed − input used| · |conjugate output|, W: the coupling error of both directions, which cannot
+    /// cancel out. If means of predictions were given, the predictions count. Computed if a step control sizes the steps.
     #[serde(skip)]
     pub coupling_error_power: f64,
     /// The applied residual power with predictions in the place of their means, W; computed as `coupling_error_power`.
@@ -62,12 +61,13 @@ pub struct BondEnergy {
     pub max_residual_power: f64,
     /// Time of it, s.
     pub max_residual_power_time: f64,
-    /// Energy of the correction, J. Negative where it takes energy out.
+    /// Energy of the correction, J. Negative if it takes energy out.
     pub correction_energy: f64,
 }
 
 impl BondEnergy {
-    /// Adds a step of this length, s, at the end of which these powers are given, received, and those of the correction, W.
+    /// Adds a step of this length, s, at the end of which these powers are given, received, and added by the
+    /// correction, W.
     #[inline]
     fn add(&mut self, work: &Work, [given, received, correction]: [f64; 3], length: f64) {
         (self.given_power, self.received_power) = (given, received);
@@ -104,8 +104,8 @@ impl BondEnergy {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     bonds: Vec<BondAccount>,
-    /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
-    /// that, s; kept where there are several bonds.
+    /// The integrated residual energy of all power bonds together when it had the greatest magnitude, J, and that time,
+    /// s; kept if there are several bonds.
     peak: (f64, f64),
 }
 
@@ -202,15 +202,15 @@ impl Ledger {
         self.bonds.iter().map(|entry| entry.every)
     }
 
-    /// Error of the integrated residual energy of the bond with this index of the graph, J: what
-    /// other curvatures of the outputs within the steps would add, and half the range where the direct
+    /// Error of the integrated residual energy of the bond with this index of the graph, J. It is what
+    /// other curvatures of the outputs within the steps would add, and half the range if the direct
     /// feed-through of an output is not known.
     pub fn integration_error(&self, index: usize) -> Option<f64> {
         self.bonds.get(index).map(|entry| entry.error.total())
     }
 
-    /// The integrated residual energy of all power bonds together where it had the greatest magnitude, J, and the time of
-    /// that, s.
+    /// The integrated residual energy of all power bonds together when it had the greatest magnitude, J, and that time,
+    /// s.
     pub fn peak_residual_energy_integrated(&self) -> (f64, f64) {
         match &self.bonds[..] {
             [bond] if bond.is_power => {

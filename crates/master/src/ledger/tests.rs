@@ -316,7 +316,7 @@ fn stale_outputs_count_as_they_are_under_the_new_inputs() {
     let found = after(system.start(&RunOptions::default()).unwrap(), 3);
     assert!((found.residual_energy_integrated - integrated).abs() < 1e-6);
     assert!((found.residual_energy - applied_energy).abs() < 1e-6);
-    // The same where the damper is at end b: the power has the opposite sign.
+    // The same if the damper is at end b: the power has the opposite sign.
     let mut system = System::new(H);
     system.stop_time(4.0 * H);
     system.method("jacobi").extrapolation("hold");
@@ -328,9 +328,9 @@ fn stale_outputs_count_as_they_are_under_the_new_inputs() {
     assert!((found.residual_energy + applied_energy).abs() < 1e-6);
 }
 
-/// The additions of a correction are booked apart: the residual is that of the inputs without them.
-/// Held inputs of sources that ignore them: the residual power is that of `expected`, and the
-/// force −μ·δP/f(k) (Rodríguez 2022 eq. 19) works on f(k+1).
+/// The additions of a correction are booked apart: the residual belongs to the inputs without them.
+/// Held inputs of sources that ignore them: the residual power is as `expected`, and the force
+/// −μ·δP/f(k) (Rodríguez 2022 eq. 19) works on f(k+1).
 #[test]
 fn corrections_are_booked_apart() {
     let residual = [-11.0, -26.0, 14.0];

@@ -1,10 +1,10 @@
-//! Selects the method that a system needs: `gauss-seidel` with the units with direct feed-through last, where their
-//! outputs are exchanged stale, so that they no longer are; else, and where another part of the system needs parallel
-//! units, `jacobi`. The choice follows from the description alone, so that a result does not depend on the number of
-//! threads.
+//! Selects the method that a system needs: `gauss-seidel` with the units with direct feed-through last, if their
+//! outputs are exchanged stale, so that they no longer are; otherwise, and if another part of the system needs
+//! parallel units, `jacobi`. The choice follows from the description alone, so that a result does not depend on the
+//! number of threads.
 //!
-//! Source: own. Use it where nothing is known about a system. Limits: whether direct feed-through can be compensated
-//! is known only after initialization: with `exchange = "auto"` the units step in parallel.
+//! Source: own. Use it if nothing is known about a system. Limits: whether direct feed-through can be compensated is
+//! known only after initialization: with `exchange = "auto"` the units step in parallel.
 
 use super::{Method, gauss_seidel, jacobi};
 use crate::exchange_mode::Exchange;
@@ -12,8 +12,8 @@ use crate::graph::Graph;
 use crate::plan::Draft;
 use crate::registry::{Arguments, Entry};
 
-/// The plan of the method that is taken where nothing speaks for another one. The engine puts the entry that
-/// [`choice`] finds in place of this one before it plans.
+/// The plan of the method that is taken if nothing speaks for another one. Before it plans, the engine
+/// replaces this entry by the one that [`choice`] finds.
 #[derive(Debug)]
 struct Auto;
 

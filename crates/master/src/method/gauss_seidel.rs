@@ -1,9 +1,9 @@
 //! Gauss-Seidel coupling: units step one after the other. An input whose source has stepped already
-//! receives that source's new value: the line y(t) → y(t + H) where the unit takes sub-steps or
-//! input derivatives, else y(t + H), held. All other inputs are extrapolated, as with `jacobi`.
+//! receives that source's new value: the line y(t) → y(t + H) if the unit takes sub-steps or input
+//! derivatives, otherwise y(t + H), held. All other inputs are extrapolated, as with `jacobi`.
 //!
 //! Source: Rahikainen et al. (2020) §1 names the method; derivatives of inputs: FMI 2.0 §4.2.3. Use
-//! it where one unit has direct feed-through and can step last, or is much stiffer than the others.
+//! it if one unit has direct feed-through and can step last, or is much stiffer than the others.
 //! Limits: one unit at a time, so threads do not help; the order of the units changes the result;
 //! inputs look ahead, which `hinfinity`, interface models and learned feed-forward refuse.
 

@@ -1,6 +1,6 @@
 //! Implicit coupling by waveform iteration over a macro-step: units that feed each other repeat the macro-step from
-//! the same state until the ends of their inputs agree with the ends of the outputs that feed them. An input follows
-//! the line y(t) → y(t + H), or holds y(t + H) or the mean of both where its unit takes values only.
+//! the same state. They stop when the ends of their inputs agree with the ends of the outputs that feed them. An
+//! input follows the line y(t) → y(t + H), or holds y(t + H) or the mean of both if its unit takes values only.
 //!
 //! Sources: Küttler & Wall (2008) for Aitken's relaxation; Degroote, Bathe & Vierendeels (2009) for IQN-ILS;
 //! Haelterman et al. (2016) for the filter of its columns. Use it for stiff loops, on which explicit methods diverge
@@ -199,7 +199,7 @@ impl Convergence {
             _ => 0,
         };
         Self {
-            // FMI 2.0 §2.2.7: the nominal value is 1 where none is given.
+            // FMI 2.0 §2.2.7: the nominal value is 1 if none is given.
             nominal: nominal.map(|nominal| nominal.unwrap_or(1.0)).collect(),
             inputs: inputs.iter().map(|led| led.input).collect(),
             outputs,
@@ -244,7 +244,7 @@ impl Convergence {
         tolerance * value.abs() + absolute_tolerance * self.nominal[place]
     }
 
-    /// The output that is farthest from its estimate, and how many tolerances it is away; `None` where all have converged.
+    /// The output that is farthest from its estimate, and how many tolerances it is away; `None` if all have converged.
     fn worst(&self) -> Option<(usize, f64)> {
         let found = self.found.iter().zip(&self.residuals).enumerate();
         let away = found.filter_map(|(place, (found, residual))| {
@@ -415,7 +415,7 @@ impl LeastSquares {
         self.used = 0;
     }
 
-    /// Adds the changes by the last pass; the oldest ones leave where there is no room.
+    /// Adds the changes by the last pass; the oldest ones leave if room is short.
     fn add(
         &mut self,
         (residuals, last_residuals): (&[f64], &[f64]),
@@ -435,7 +435,7 @@ impl LeastSquares {
         }
     }
 
-    /// Finds the coefficients by a QR factorisation (modified Gram-Schmidt), newest columns first; false where no column
+    /// Finds the coefficients by a QR factorisation (modified Gram-Schmidt), newest columns first; false if no column
     /// tells anything.
     fn solve(&mut self, residuals: &[f64], weights: &[f64]) -> bool {
         let count = self.residuals.len();

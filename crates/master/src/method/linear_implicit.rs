@@ -8,16 +8,16 @@
 //!     (I − S)·(y − ŷ) = F(ŷ) − ŷ,    S = ∂F/∂y
 //! ```
 //!
-//! gives y. The components go back to the start of the step and repeat it with y: with lines y(t) → y where they
-//! follow them, with y held, or with the mean of y(t) and y. S has a block for each component. One trial step per
-//! output measures it at the start of a run, after a change of the step's length, and where the last step shows that a
-//! block with several columns has changed. After each step Broyden's update fits it to the trial step and the real
-//! one; a block with one column is then the secant, and is never measured again.
+//! gives y. The components go back to the start of the step and repeat it with y. They get lines y(t) → y if they
+//! follow them, y held, or the mean of y(t) and y. S has a block for each component. One trial step per output
+//! measures it at the start of a run, after a change of the step's length, and if the last step shows that a block
+//! with several columns has changed. After each step Broyden's update fits it to the trial step and the real one; a
+//! block with one column is then the secant, and is never measured again.
 //!
 //! Sources: the first stage of a Rosenbrock method with inexact Jacobian (W-method, Steihaug & Wolfbrandt 1979),
 //! applied to the interface; Broyden (1965) for the updates; COSTARICA (arXiv:2203.02441) for the idea to estimate the
-//! end of a step instead of iterating. Use it for stiff loops where the passes of `iterative` cost too much: two steps
-//! of each component a macro-step, for any loop. Exact for linear units. Limits: as `iterative`; for nonlinear units
+//! end of a step instead of iterating. Use it for stiff loops if the passes of `iterative` cost too much: two steps of
+//! each component a macro-step, for any loop. Exact for linear units. Limits: as `iterative`; for nonlinear units
 //! inputs and outputs differ by the square of the change within the step.
 
 use super::serial::{Held, Lines, LookAhead, Turn};
@@ -110,8 +110,9 @@ impl Method for LinearImplicit {
 /// How often a step that a unit discards is tried again with half of the change: a choice.
 const HALVINGS: u32 = 4;
 
-/// Size of a trial change, relative to the magnitude of a signal, and least change from which an update learns: far above the
-/// errors of units that integrate with tolerances of their own, some 1e-6, and small where a unit is not linear.
+/// Size of a trial change, relative to the magnitude of a signal, and least change from which an update learns. It is far
+/// above the errors of units that integrate with tolerances of their own, some 1e-6, and small enough for units that are not
+/// linear.
 const TRIAL: f64 = 1e-3;
 
 /// Change of the step's length that asks for another measurement: the linearisation follows it in proportion.
@@ -185,7 +186,7 @@ impl Equations {
         }
     }
 
-    /// Magnitude of an output: the greatest so far, or its nominal value, which is 1 where none is given (FMI 2.0 §2.2.7).
+    /// Magnitude of an output: the greatest so far, or its nominal value, which is 1 if none is given (FMI 2.0 §2.2.7).
     fn magnitude(&self, place: usize) -> f64 {
         match self.greatest[place].max(self.nominal[place]) {
             0.0 => 1.0,
@@ -211,7 +212,7 @@ impl Equations {
         self.solution.copy_from_slice(&self.extrapolated);
     }
 
-    /// Goes on to the next output to be measured, or to the solution where all have been.
+    /// Goes on to the next output to be measured, or to the solution if all have been.
     fn go_on(&mut self, measured: usize) {
         self.solution.copy_from_slice(&self.extrapolated);
         if self.is_outdated && measured < self.outputs.len() {

@@ -78,7 +78,7 @@ fn is_slow(component: usize, graph: &Graph) -> Option<String> {
     })
 }
 
-/// The effects of a stage that estimates outputs from those of the pass before.
+/// The effects of a stage that estimates outputs from the outputs of the pass before.
 pub(super) fn effects_of_estimates(outputs: &[usize]) -> Vec<Effect> {
     let effects = outputs.iter().flat_map(|&output| {
         let read = Effect::Reads {
@@ -97,7 +97,7 @@ pub(super) fn names(outputs: &[usize], graph: &Graph) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The components of a loop, each led by all that feed it within the loop, too.
+/// The components of a loop, each also led by all that feed it within the loop.
 pub(super) fn lead_by_each_other(turns: Vec<Turn>, graph: &Graph) -> Vec<Turn> {
     let members: Vec<usize> = turns.iter().map(|turn| turn.component).collect();
     let lead = |mut turn: Turn| {

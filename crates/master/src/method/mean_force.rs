@@ -1,6 +1,6 @@
 //! Gauss-Seidel coupling with means: an input whose source has stepped already receives the mean of
-//! that output over the n communication steps of the source, by the trapezoidal rule, (1/n)·(y₀/2 +
-//! y₁ + … + yₙ₋₁ + yₙ/2), so that both sides of a force get the same impulse.
+//! that output over the n communication steps of the source. By the trapezoidal rule this is
+//! (1/n)·(y₀/2 + y₁ + … + yₙ₋₁ + yₙ/2), so that both sides of a force get the same impulse.
 //!
 //! Source: own; the equal impulse is momentum conservation over the macro-step. Use it for a fast
 //! force on a slow mass, with the fast units first. Limits: as `gauss-seidel`; a mean is not the
@@ -62,7 +62,7 @@ struct Means {
 }
 
 impl Means {
-    /// Adds the mean of each source over this macro-step; where the source is postponed itself, over its
+    /// Adds the mean of each source over this macro-step; if the source is postponed itself, over its
     /// communication step once it was made.
     fn add(&mut self, view: &mut StageView<'_>) {
         for (led, sum) in self.turn.led.iter().zip(&mut self.sums) {

@@ -1,8 +1,8 @@
 //! Methods: which units are fed, stepped and published in which order.
 //!
-//! A method that passes on outputs of a step that is not over declares it ([`MethodFacts::looks_ahead`]): a unit that
-//! steps after another may receive that one's values up to the end of its communication step. The conformance suite
-//! checks each method against its declaration. Published outputs never run ahead: values passed on within a
+//! A method that passes on outputs of a step that is not over declares it ([`MethodFacts::looks_ahead`]). A unit that
+//! steps after another may then receive the other's values up to the end of its communication step. The conformance
+//! suite checks each method against its declaration. Published outputs never run ahead: values passed on within a
 //! macro-step are kept beside them. A slow unit that is fed by faster ones steps when the last macro-step of its
 //! communication step is made, so that it can receive all of theirs; in between the difference cannot be seen.
 //!
@@ -29,7 +29,7 @@ pub use crate::step::Step;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MethodFacts {
     /// An input may carry outputs of the end of its source's communication step before that is
-    /// over: where components are stepped one after the other.
+    /// over: if components are stepped one after the other.
     pub looks_ahead: bool,
     /// Such an input carries means over the step, and not the values of its end.
     pub passes_means: bool,

@@ -145,7 +145,7 @@ fn after_their_sources(graph: &Graph, sorted: &[usize]) -> Vec<usize> {
 #[derive(Debug, Clone)]
 pub(super) struct Turn {
     pub(super) component: usize,
-    /// Where its communication step is made: at its end, where something faster comes before it.
+    /// When its communication step is made: at its end, if something faster comes before it.
     pub(super) phase: Phase,
     /// Its inputs whose sources have stepped before it.
     pub(super) led: Vec<LookAhead>,
@@ -291,9 +291,9 @@ fn connections(graph: &Graph, component: usize) -> Vec<(usize, usize)> {
 /// The value of a component that takes values only, over its step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// That of the end of the step.
+    /// The value at the end of the step.
     End,
-    /// The mean of those of its start and its end.
+    /// The mean of the values at its start and its end.
     Mean,
 }
 

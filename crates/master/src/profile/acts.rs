@@ -6,7 +6,7 @@ use super::sampling::{Tally, Timing};
 use super::trace::MACRO_STEP;
 use super::{OperationTime, Profile, lock};
 
-/// The act of a macro-step where nothing else is measured.
+/// The act of a macro-step while nothing else is measured.
 const OTHER: &str = "other";
 
 /// Measures the acts of a macro-step, or does them alone.
@@ -37,7 +37,7 @@ impl Probe for Unprofiled {
 pub(crate) struct Acts {
     profile: Profile,
     times: ActTimes,
-    /// That of the macro-step.
+    /// Timing of the macro-step.
     timing: Timing,
 }
 

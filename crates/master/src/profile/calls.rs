@@ -51,7 +51,7 @@ pub(super) struct Calls {
     number: u32,
     tallies: [Tally; CALLS.len()],
     is_initialized: AtomicBool,
-    /// Time that another process has measured for its calls, ns, where one does.
+    /// Time that another process has measured for its calls, ns, if one does.
     elsewhere: AtomicU64,
     measures_elsewhere: AtomicBool,
 }

@@ -1,8 +1,9 @@
 //! Times of FMUs that are called together. A group of the engine measures its calls by it; it changes no call.
 //!
-//! The first macro-steps, which are all timed, and those of a trace show what each member takes: the group lets them be called one by
-//! one then. In the others it measures its calls as a whole, one macro-step in 16, and the members have shares of that
-//! time as they had of those macro-steps. Members that take long are called one by one, because each of their calls is timed.
+//! The first macro-steps, which are all timed, and the macro-steps of a trace show what each member takes: the group lets
+//! them be called one by one then. In the others it measures its calls as a whole, one macro-step in 16, and the members have
+//! shares of that time as they had of those macro-steps. Members that take long are called one by one, because each of their
+//! calls is timed.
 
 use std::sync::Arc;
 

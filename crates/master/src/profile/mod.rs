@@ -126,8 +126,8 @@ pub struct OperationTime {
 pub struct ComponentTime {
     /// The component.
     pub component: String,
-    /// Time of its calls: on the machine that hosts it where that has measured it, and else in this process, without
-    /// what it waits for.
+    /// Time of its calls: on the machine that hosts it if that has measured it, otherwise in this process without
+    /// its waiting time.
     pub compute: f64,
     /// Time in which the run waits for another process or machine.
     pub wait: f64,
@@ -146,7 +146,7 @@ pub struct ProfileReport {
     /// Estimate of how much of it was spent on measuring, s: stretches times what one takes by itself. The wrappers
     /// around units cost a little more.
     pub measuring_seconds: f64,
-    /// Times of the components, in the order in which they were made, then those of the run itself.
+    /// Times of the components, in the order in which they were made, then of the run itself.
     pub operations: Vec<OperationTime>,
     /// Sums of the components, in the order in which they were made.
     pub components: Vec<ComponentTime>,
@@ -171,7 +171,7 @@ impl Profile {
         Self::of(Clock::System(Instant::now()), None)
     }
 
-    /// Of sums, and of single events, of which at most [`MOST_EVENTS`] are kept: all of a short run, those of every
+    /// Of sums, and of single events, of which at most [`MOST_EVENTS`] are kept: all of a short run, or every
     /// second, fourth, … macro-step of a longer one.
     #[must_use]
     pub fn with_trace() -> Self {
@@ -213,7 +213,7 @@ impl Profile {
         ProfiledUnit::new(unit, self, self.calls(component))
     }
 
-    /// Makes units of FMUs whose calls are measured, of those of `inner`.
+    /// Makes the units of `inner`, with FMUs whose calls are measured.
     pub fn units<M>(&self, inner: M) -> ProfiledUnits<M> {
         ProfiledUnits::new(inner, Some(self.clone()))
     }

@@ -1,4 +1,4 @@
-//! Which macro-steps are timed, and the time of all calls from that of some.
+//! Which macro-steps are timed, and the time of all calls from the time of some.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -32,7 +32,7 @@ pub(super) enum Timing {
 }
 
 impl Timing {
-    /// That of a macro-step by its number.
+    /// Timing of a macro-step by its number.
     pub(super) const fn of(macro_step: u64) -> Self {
         let Some(later) = macro_step.checked_sub(FIRST) else {
             return Self::All;

@@ -1,4 +1,4 @@
-//! Profiles by a clock that moves where a test moves it.
+//! Profiles by a clock that moves when a test moves it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -270,7 +270,7 @@ fn a_trace_of_a_short_run_has_every_event() {
         .iter()
         .map(|time| time.calls)
         .sum();
-    // A macro-step is an event where the report has its rest.
+    // A macro-step is an event, while the report has its rest.
     assert_eq!(events.len() as u64, calls);
     assert_eq!(profile.traced_interval(), 1);
     let of = |component: Option<&str>, operation: &str| {

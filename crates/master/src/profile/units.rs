@@ -11,7 +11,8 @@ use crate::unit::{
     UnitResult, UnitWrapper, Value,
 };
 
-/// Makes units whose calls are measured; those of the maker inside as they are without a profile.
+/// Makes units whose calls are measured; the maker inside makes them as it does without a
+/// profile.
 #[derive(Debug)]
 pub struct ProfiledUnits<M> {
     inner: M,

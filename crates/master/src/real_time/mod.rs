@@ -20,7 +20,7 @@ pub use schedule::Overruns;
 pub use thread::{StepThread, ThreadError};
 pub use timing::{Durations, Timing, TimingReport};
 
-/// How long before its deadline a wait stops sleeping, and looks at the clock only: a timer may be late by Linux' slack
+/// How long before its deadline a wait stops sleeping, and looks at the clock only. A timer may be late by Linux' slack
 /// of 50 µs (prctl(2), `PR_SET_TIMERSLACK`), and a thread takes some ten µs to come back to a core.
 const SPIN: Duration = Duration::from_micros(150);
 
@@ -167,7 +167,7 @@ impl RealTime {
         self.timing.clone()
     }
 
-    /// Waits until `deadline`; `false` where the run is to end.
+    /// Waits until `deadline`; `false` if the run is to end.
     fn wait_until(&self, deadline: Duration) -> bool {
         loop {
             if self.is_interrupted() {

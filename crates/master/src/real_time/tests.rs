@@ -56,7 +56,7 @@ fn run_with(clock: &FakeClock, work: impl Fn(u32) -> Duration + Send + 'static) 
     let steps = Cell::new(0);
     let clock = clock.clone();
     let unit = ClosureUnit::new(&[], &[("x", 0.0)], move |call| {
-        // It is asked for its initial outputs, too.
+        // It is also asked for its initial outputs.
         if call.step == 0.0 {
             return;
         }
@@ -157,7 +157,7 @@ fn oscillator(describe: impl FnOnce(&mut System)) -> System {
     system
 }
 
-/// The bits of all outputs at all points of a run, in real time on a clock where a step takes `work`.
+/// The bits of all outputs at all points of a run, in real time on a clock by which a step takes `work`.
 fn course(system: &System, work: Option<Duration>) -> Vec<[u64; 3]> {
     let mut run = system.start(&RunOptions::default()).unwrap();
     let clock = FakeClock::default();
@@ -180,7 +180,7 @@ fn course(system: &System, work: Option<Duration>) -> Vec<[u64; 3]> {
     }
     if let (Some(timing), Some(work)) = (timing, work) {
         let report = timing.report().unwrap();
-        // Half the points are late where a step takes one and a half times its time: the deadlines have moved in between.
+        // Half the points are late if a step takes one and a half times its time: the deadlines have moved in between.
         let is_late = work > Duration::from_millis(1);
         assert_eq!(report.points, 100);
         assert_eq!(report.overruns > 40, is_late, "{report:?}");

@@ -173,7 +173,7 @@ impl Selected {
         }
     }
 
-    /// Chooses variables that are recorded only where a pattern asks for them.
+    /// Chooses variables that are recorded only if a pattern asks for them.
     fn choose_others(&mut self, graph: &Graph, choice: &mut Choice) -> ParameterNames {
         let mut parameters = Vec::new();
         if choice.patterns.is_empty() {
@@ -226,7 +226,7 @@ struct Choice {
     names: Names,
     reals_only: bool,
     columns: Vec<Column>,
-    /// Those of the columns that have a longer name than usual.
+    /// The columns that have a longer name than usual.
     renamed: Vec<String>,
 }
 
@@ -247,7 +247,7 @@ impl Choice {
     /// Whether a value of a bond or of the step control is recorded.
     fn selects_of_coupling(&mut self, name: &str, unit: Option<String>) -> bool {
         self.names.given.insert(name.to_owned());
-        // A pattern that fits it is no mistake.
+        // A pattern that fits it is not a mistake.
         let taken = self.meets(name, name) && !self.reals_only;
         if taken {
             self.push(name.to_owned(), VariableType::Real, unit);

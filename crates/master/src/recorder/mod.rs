@@ -20,11 +20,11 @@ use columns::{Columns, RecordedRow, cell};
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Selection {
-    /// Simulated time between rows, s, as a whole number of macro-steps; every communication point where `None`. The
+    /// Simulated time between rows, s, as a whole number of macro-steps; every communication point if `None`. The
     /// last point has a row in any case.
     pub interval: Option<f64>,
-    /// Patterns of `component.variable` and `bond.NAME.VALUE`, where `*` stands for any letters and `?` for one: outputs,
-    /// inputs, local variables, parameters. Every output where empty.
+    /// Patterns of `component.variable` and `bond.NAME.VALUE`; `*` stands for any letters and `?` for one: outputs,
+    /// inputs, local variables, parameters. Every output if empty.
     pub variables: Vec<String>,
     /// The only component, whose name is left out of the columns, unless another column has the name that is left.
     pub single: Option<String>,
@@ -128,7 +128,7 @@ impl Recorder {
         CsvSink::create(path.as_ref()).map(Self::new)
     }
 
-    /// Writes a Parquet file; until the run ends, its rows are in a file beside it with `.part` after the name, too.
+    /// Writes a Parquet file; until the run ends, its rows are also in a file beside it with `.part` after the name.
     ///
     /// # Errors
     /// A file that cannot be made.
@@ -174,7 +174,7 @@ impl Recorder {
         self
     }
 
-    /// Chooses the columns for the run that has this view. [`Run::observe`](crate::Run::observe) does it where it was not
+    /// Chooses the columns for the run that has this view. [`Run::observe`](crate::Run::observe) does it if it was not
     /// done before.
     ///
     /// # Errors
@@ -193,8 +193,9 @@ impl Recorder {
         self.columns.as_ref().map_or(&[], |columns| &columns.list)
     }
 
-    /// The columns of variables that have a longer name than usual, once they are chosen: that is the name of another
-    /// variable, or of a column such as the time, an error bar, a value of a bond or a signal of the step control.
+    /// The columns of variables that have a longer name than usual, once they are chosen. The usual name then belongs
+    /// to another variable, or to a column such as the time, an error bar, a value of a bond or a signal of the step
+    /// control.
     pub fn renamed(&self) -> &[String] {
         self.columns
             .as_ref()

@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use crate::bond_values::BOND_VALUES;
 use crate::graph::Graph;
 
-/// Before the name of a signal, that of its error bar.
+/// Before the name of a signal: the name of its error bar.
 const ERROR: &str = "error.";
 /// Stands before the name of a variable that would be the name of another column.
 const VARIABLE: &str = "variable.";
 
 /// Names columns one after the other. Columns of gyrator keep their names: the time, signals of the step control,
-/// values of bonds, and error bars, whether they are recorded or not. A variable that would have such a name, or that
-/// of a variable before it, gets its component in front (if that was left out), else `variable.`.
+/// values of bonds, and error bars, whether they are recorded or not. A variable that would have such a name, or the
+/// name of a variable before it, gets its component in front (if that was left out), else `variable.`.
 pub(super) struct Names {
-    /// `component.`, where the name of the only component is left out.
+    /// `component.`, if the name of the only component is left out.
     prefix: Option<String>,
     /// Columns of gyrator but the error bars.
     own: BTreeSet<String>,
-    /// All variables and signals of the system, as they are called if there is no other column of that name.
+    /// All variables and signals of the system, as they are called if no other column has that name.
     wished: BTreeSet<String>,
     /// All that are given.
     pub(super) given: BTreeSet<String>,
@@ -74,7 +74,7 @@ impl Names {
         shown
     }
 
-    /// Whether neither the name nor that of its error bar is one of another column.
+    /// Whether no other column has the name or the name of its error bar.
     fn is_free(&self, name: &str) -> bool {
         let is_used = |name: &str| self.wished.contains(name) || self.given.contains(name);
         let bar = format!("{ERROR}{name}");

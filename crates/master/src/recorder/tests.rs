@@ -102,7 +102,7 @@ fn no_two_columns_have_one_name() {
             }
             let outputs: usize = components.iter().map(|(_, outputs)| outputs.len()).sum();
             assert!(all.len() > outputs + 4, "{all:?}");
-            // The names are the same where inputs are recorded, too, or a part.
+            // The names are the same if inputs are also recorded, or a part.
             let more = names(&columns(&graph, single, &["*"]));
             assert!(
                 all.iter().all(|name| more.contains(name)),

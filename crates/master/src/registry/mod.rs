@@ -47,7 +47,7 @@ pub trait EntryKind: 'static {
     type Context;
     /// Facts about an entry without making one.
     type Facts: Facts;
-    /// The context in which an entry is described where there is no system.
+    /// The context in which an entry is described without a system.
     const USUAL: Self::Context;
 }
 
@@ -166,7 +166,7 @@ impl<K: EntryKind + ?Sized> Chosen<K> {
         (self.entry.facts)(&self.arguments, context)
     }
 
-    /// Facts about it where there is no system.
+    /// Facts about it without a system.
     pub fn usual_facts(&self) -> K::Facts {
         self.facts(&K::USUAL)
     }
@@ -197,7 +197,7 @@ pub fn look_up<K: EntryKind + ?Sized>(
     entry.chosen(choice)
 }
 
-/// The words of one kind that a system may use: those of the engine, and those added to them.
+/// The words of one kind that a system may use: the engine's, and those added to them.
 pub struct Registry<K: EntryKind + ?Sized> {
     entries: Vec<Entry<K>>,
 }
@@ -231,7 +231,7 @@ impl<K: EntryKind + ?Sized> Registry<K> {
         Self { entries }
     }
 
-    /// All entries, those of the engine first.
+    /// All entries, the engine's first.
     pub fn entries(&self) -> &[Entry<K>] {
         &self.entries
     }

@@ -107,7 +107,7 @@ pub enum ParameterKind {
         default: u64,
         /// Least and greatest allowed value.
         range: (u64, u64),
-        /// The word `auto` is allowed, too.
+        /// The word `auto` is also allowed.
         or_auto: bool,
     },
     /// A number within limits, or the word `auto`, which is also the default.
@@ -208,7 +208,7 @@ impl Arguments {
             .1
     }
 
-    /// Whether the parameter `name` is this word; false in arguments without it, as those of an extrapolation that another one
+    /// Whether the parameter `name` is this word; false in arguments without it, as for an extrapolation that another one
     /// builds on.
     pub(crate) fn has_word(&self, name: &str, word: &str) -> bool {
         self.words.contains(&(name, word))
@@ -387,7 +387,7 @@ fn number_within(value: &Value, (least, greatest): (f64, f64)) -> Result<f64, St
         })
 }
 
-/// The number that `read` finds; `None` for the word `auto` and where nothing is given.
+/// The number that `read` finds; `None` for the word `auto` or if nothing is given.
 fn or_auto(
     given: Option<&Value>,
     read: impl Fn(&Value) -> Result<f64, String>,
@@ -410,7 +410,7 @@ fn whole_within(value: &Value, (least, greatest): (u64, u64)) -> Result<f64, Str
 }
 
 impl ParameterKind {
-    /// Values that it may have: its words, its limits and 1 where that is between them.
+    /// Values that it may have: its words, its limits and 1 if that is between them.
     pub fn samples(&self) -> Vec<Value> {
         let words = |words: &'static [&'static str]| {
             let texts = words.iter().map(|word| (*word).to_owned());

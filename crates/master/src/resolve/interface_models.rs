@@ -113,7 +113,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// The order and its options; `force` alone implies the order, too.
+    /// The order and its options; `force` alone also implies the order.
     fn order(&mut self) -> Option<Chosen<Schedule>> {
         let described = self.described;
         let mean = file::Value::String(PassedForce::Mean.word().to_owned());

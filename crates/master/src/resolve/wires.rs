@@ -16,11 +16,11 @@ pub(super) struct Wire {
     pub(super) to: (usize, usize),
     pub(super) link: Link,
     pub(super) span: Range<usize>,
-    /// Units between which no conversion is known, where the connection passes the number on.
+    /// Units between which no conversion is known, if the connection passes the number on.
     undefined: Option<UndefinedUnit>,
 }
 
-/// A unit that has no base units where one of another name is wanted.
+/// A unit without base units, when one of another name is wanted.
 #[derive(Debug, Clone, PartialEq)]
 struct UndefinedUnit {
     name: String,
@@ -65,7 +65,7 @@ impl Wire {
 }
 
 impl Resolver<'_> {
-    /// All connections, those of bonds included. A pair may stand in several bonds.
+    /// All connections, bonds included. A pair may stand in several bonds.
     pub(super) fn wires(&mut self) -> Vec<Wire> {
         let mut wires: Vec<Wire> = Vec::new();
         let file = self.file;
@@ -330,7 +330,7 @@ impl Resolver<'_> {
 }
 
 impl UndefinedUnit {
-    /// `None` where the units are known or of one name, and where the connection says how numbers are passed on.
+    /// `None` if the units are known or have one name, or if the connection says how numbers are passed on.
     fn of(connection: &file::Connection, output: &Variable, input: &Variable) -> Option<Self> {
         let has_factor = connection.gain.is_some() || connection.offset.is_some();
         let (from, to) = output.unit.as_ref().zip(input.unit.as_ref())?;

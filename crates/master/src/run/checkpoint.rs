@@ -20,7 +20,7 @@ pub(super) type Energies = (Ledger, Audit, Defects, Alarms);
 pub(crate) struct Checkpoint {
     state: Saved,
     energies: Energies,
-    /// The stages of the method, where it has some.
+    /// The stages of the method, if it has some.
     stages: Option<Vec<Box<dyn Stage>>>,
     unconverged_steps: u64,
     /// Whether the components have shown that they can go back, which is seen before it is needed.

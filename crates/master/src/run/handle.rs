@@ -200,14 +200,14 @@ impl Run {
     /// The value of a variable at the present communication point: of `component.variable`, or of a
     /// [handle](Self::output).
     ///
-    /// An output has the value that was published last. Any other variable is read from its unit; where the
-    /// unit's communication step is longer than the macro-step, it is the value at the end of the unit's last
-    /// computed communication step: that in progress, or the one before it where the method lets the unit
-    /// step last.
+    /// An output has the value that was published last. Any other variable is read from its unit. If the
+    /// unit's communication step is longer than the macro-step, it has the value at the end of the unit's
+    /// last computed communication step. That is the step in progress, or the one before it if the method
+    /// lets the unit step last.
     ///
     /// # Errors
-    /// A name that the system does not have; a handle of another run; a unit that refuses; a variable that is no
-    /// output after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
+    /// A name that the system does not have; a handle of another run; a unit that refuses; a variable other than
+    /// an output after a [`write`](Self::write) and before the next step (FMI 2.0 §4.2.4, C-28).
     #[inline]
     pub fn read<R: Readable>(&mut self, variable: R) -> Result<R::Value, RunError> {
         variable.read_from(self)
@@ -232,8 +232,8 @@ impl Run {
     /// (FMI 2.0 §4.2.4).
     ///
     /// # Errors
-    /// A name that the system does not have, a handle of another run, a variable that cannot be set now, a value of
-    /// another kind, a real value that is not finite, a unit that refuses.
+    /// A name that the system does not have; a handle of another run; a variable that cannot be set now; a value of
+    /// another kind; a real value that is not finite; a unit that refuses.
     #[inline]
     pub fn write<V>(&mut self, variable: impl Writable<V>, value: V) -> Result<(), RunError> {
         variable.write_to(self, value)

@@ -1,7 +1,7 @@
 //! Whether the bytes of a state are one: another run goes on from them, and gives the same values.
 //!
-//! Many FMUs that say `canSerializeFMUstate` refuse their own bytes, have addresses of their process in them, or leave a part of their
-//! state out. All of that shows where instances in new processes take the bytes.
+//! Many FMUs that say `canSerializeFMUstate` refuse their own bytes, have addresses of their process in them, or leave a part
+//! of their state out. All of that shows when instances in new processes take the bytes.
 
 use super::Run;
 use super::serialized::read;
@@ -44,8 +44,8 @@ impl Handover {
         self.run.step().map(drop).map_err(not_taken)
     }
 
-    /// Compares the outputs of all components with those of the original at the same time. An output that one of them cannot be asked
-    /// for is left out.
+    /// Compares the outputs of all components with the original's at the same time. An output that one of them cannot be
+    /// asked for is left out.
     ///
     /// # Errors
     /// [`RunError::NotSaved`] with the first component that gives another value.

@@ -1,11 +1,11 @@
 //! The verdict on a run that has made its steps once, from the defects and the ledger.
 //!
-//! A defect comes back to its source through the components of a loop, and adds up. With a sine of the angular frequency
-//! ω that is held over H an input is late by H/2, the amplitude of an undamped oscillator whose stiffness comes by a
-//! share s over this input has grown by s·ωH/4·ωt at the time t, and its error is s·(ωH)²/19.6 a step, as root of the mean square
+//! A defect comes back to its source through the components of a loop, and adds up. Take a sine of the angular frequency ω
+//! that is held over H: an input is late by H/2. The amplitude of an undamped oscillator whose stiffness comes by a share s
+//! over this input has grown by s·ωH/4·ωt at the time t. Its error is s·(ωH)²/19.6 a step, as root of the mean square
 //! relative to the range. The [relative work](crate::report::Defect::relative_work) of the defect adds up (ωH)²/8 a step: the
-//! error is 0.41·s times it. Of two directions the weaker one limits the share: their geometric mean counts, 0.3 of it
-//! is the estimate. An output that is stale is late by H more, which makes two more halves of H in one of the two directions. A
+//! error is 0.41·s times it. Of two directions the weaker one limits the share: their geometric mean counts, 0.3 of it is the
+//! estimate. An output that is stale is late by H more, which makes two more halves of H in one of the two directions. A
 //! component that makes one step of the semi-implicit Euler method in each communication step takes a held input without
 //! delay.
 //!
@@ -21,16 +21,16 @@ use crate::order::dependency_order;
 use crate::state::{StepResponse, SystemState};
 use crate::verdict::{Divergence, Verdict};
 
-/// The error of a loop over the geometric mean of the work of both directions, where inputs are held: 0.41·s, s being about
-/// 0.7 at the connection with the greatest work. With it most estimates are within a factor 3 on the seeds 0 to 499.
+/// The error of a loop over the geometric mean of the work of both directions, if inputs are held: 0.41·s, with s about 0.7
+/// at the connection with the greatest work. With it most estimates are within a factor 3 on the seeds 0 to 499.
 const SHARE: f64 = 0.3;
 /// A delay by a step over one by half a step.
 const STALE: f64 = 2.0;
 /// Errors grow with a signal that grows by them, by at most exp(16·work): work of less than a tenth does not make a
 /// system explode. A choice; between 8 and 24 no verdict on the 600 systems changes by much.
 const GROWTH_BY_WORK: f64 = 16.0;
-/// Parts of the steps between which growth is taken, and the power that takes the growth since the later one to at least that
-/// since the earlier one where it is exponential: a system that starts to move late does not go on growing.
+/// Parts of the steps between which growth is taken, and a power: if growth is exponential, the power takes the growth since
+/// the later one to at least the growth since the earlier one. A system that starts to move late does not continue to grow.
 const EARLY: f64 = 1.0 / 3.0;
 const LATE: f64 = 7.0 / 8.0;
 const GOES_ON: i32 = 6;
@@ -50,8 +50,8 @@ const FEWEST_OF_ERROR: u64 = 16;
 /// Fewest steps that show anything: an error has no course in fewer. A choice.
 const FEWEST_OF_COURSE: u64 = 3;
 
-/// A signal whose range is at most this part of its nominal value (FMI 2.0.5, section 2.2.7: 1 where none is given) is at rest: the noise of
-/// rounding in its component. Solvers resolve 1e-2 of their tolerance, relative to it.
+/// A signal whose range is at most this part of its nominal value (FMI 2.0.5, section 2.2.7: 1 if none is given) is at rest:
+/// the noise of rounding in its component. Solvers resolve 1e-2 of their tolerance, relative to it.
 const AT_REST: f64 = 1e-14;
 
 /// The coupling error of a run or a bond.
@@ -78,8 +78,8 @@ struct Link {
     growth: f64,
     /// The mean defect, relative to the range.
     direct: f64,
-    /// Delay of the input over half a step, at least and at most; unlike where the direct feed-through of its source is not
-    /// known.
+    /// Delay of the input over half a step, at least and at most; they differ if the direct feed-through of its source is
+    /// unknown.
     lag: [f64; 2],
     is_finite: bool,
     /// Its error returns to its source.
@@ -130,7 +130,7 @@ impl<'a> Judgement<'a> {
         self.of_links(&links)
     }
 
-    /// The error of the connections between two components; `cannot-tell` where it depends on direct feed-through that is
+    /// The error of the connections between two components; `cannot-tell` if it depends on direct feed-through that is
     /// not known, and of a run of few steps.
     fn of_links(&self, links: &[Link]) -> CouplingError {
         if links.is_empty() {
@@ -173,7 +173,7 @@ impl<'a> Judgement<'a> {
         })
     }
 
-    /// Why the run cannot be judged, where that depends on direct feed-through that is not known.
+    /// Why the run cannot be judged, if that depends on direct feed-through that is not known.
     pub(super) fn unknown_feedthrough(&self) -> Option<String> {
         let is_unknown = |link: &&Link| link.lag[0] != link.lag[1];
         let names = self.links.iter().filter(is_unknown).map(|link| link.from);
@@ -305,8 +305,8 @@ struct Direction {
     work: f64,
 }
 
-/// The connection with this index; `None` where values are held on purpose, at events, and where a mean is no value
-/// to compare with.
+/// The connection with this index; `None` if values are held on purpose, at events, or if a mean cannot be
+/// compared with a value.
 fn link(run: &Run, input: usize, loops: &[Option<usize>]) -> Option<Link> {
     let course = &run.state.courses.inputs[input];
     let defect = run.defects.connection(input)?;
@@ -345,8 +345,8 @@ fn link(run: &Run, input: usize, loops: &[Option<usize>]) -> Option<Link> {
     })
 }
 
-/// The delay of an input over half a step, at least and at most: 1 for one that is held, none where the receiver takes it as its own
-/// states, and two more where the source passes on outputs that follow inputs of the step before.
+/// The delay of an input over half a step, at least and at most. It is 1 for a held input, 0 if the receiver takes it as its
+/// own states, and two more if the source passes on outputs that follow inputs of the step before.
 fn lag(run: &Run, input: usize) -> [f64; 2] {
     let course = &run.state.courses.inputs[input];
     let held = match run.defects.makes_single_steps(course.component) {
@@ -422,7 +422,7 @@ pub(super) fn looped_outputs(run: &Run) -> Vec<usize> {
     outputs.into_iter().collect()
 }
 
-/// Whether the ledger sees the courses of the bond: not where inputs carry means, nor within an interface
+/// Whether the ledger sees the courses of the bond: not if inputs carry means, nor within an interface
 /// model.
 pub(super) fn sees_course(state: &SystemState, bond: &Bond) -> bool {
     let carries_mean = |input: usize| state.courses.inputs[input].takes_mean;

@@ -76,11 +76,11 @@ pub struct Run {
     timeline: Timeline,
     /// Greatest number of equal parts in which a step is made.
     most_parts: u32,
-    /// The state before the step in progress, where steps may be made again.
+    /// The state before the step in progress, if steps may be made again.
     checkpoint: Option<Checkpoint>,
     stop_reason: StopReason,
     notes: Vec<String>,
-    /// Those of the notes that are about units in one process.
+    /// The notes about units in one process.
     ties: Vec<String>,
     warnings: Vec<String>,
     /// Bonds on whose sense direct feed-through says nothing.
@@ -140,9 +140,9 @@ pub fn unused_inputs(run: &Run) -> UnusedInputs {
     UnusedInputs::of(&run.state.graph, Some(&run.state.scenario))
 }
 
-/// Looks for likely wrong senses of the power bonds whose ends have no direct feed-through, when the run is over, however
-/// it ended: ends that save and restore their state make their first two steps again, with one input a little more and a
-/// little less. The report has a warning for each. No result depends on it. Does nothing after the first step.
+/// When the run is over, however it ended, looks for likely wrong senses of the power bonds whose ends have no direct
+/// feed-through. Ends that save and restore their state make their first two steps again, with one input a little more
+/// and a little less. The report has a warning for each. No result depends on it. Does nothing after the first step.
 pub fn check_senses(run: &mut Run) {
     if run.timeline.steps() == 0 {
         let (step, stop) = (run.timeline.next_step(), run.timeline.stop_time());
@@ -168,13 +168,13 @@ fn track_point(run: &Run) {
 }
 
 impl Run {
-    /// Adds an observer, which sees the present communication point at once. It finishes at once, too,
-    /// where the run has ended before its first step.
+    /// Adds an observer, which sees the present communication point at once. It also finishes at once
+    /// if the run has ended before its first step.
     ///
     /// # Errors
     /// An error of the observer's [`begin`](Observer::begin), or a variable that it
     /// [watches](Observer::watches) and that cannot be read; the run has then ended. An error of its
-    /// [`finish`](Observer::finish) where the run has ended already.
+    /// [`finish`](Observer::finish) if the run has ended already.
     pub fn observe(&mut self, observer: impl Observer + 'static) -> Result<(), RunError> {
         let mut observer: Box<dyn Observer> = Box::new(observer);
         let watches = observer.watches(&self.view());
@@ -228,11 +228,11 @@ impl Run {
         Ok(self.report())
     }
 
-    /// Steps until the communication point at `time`, s, or after it where there is none, or until the run ends; `false`
+    /// Steps until the communication point at `time`, s, or after it if there is none, or until the run ends; `false`
     /// when it has ended.
     ///
     /// # Errors
-    /// As [`step`](Self::step); a time that is no number.
+    /// As [`step`](Self::step); a time that is not a number.
     pub fn run_until(&mut self, time: f64) -> Result<bool, RunError> {
         if time.is_nan() {
             let message = "`run_until` needs a time, and NaN is none".to_owned();
@@ -247,8 +247,8 @@ impl Run {
     }
 
     /// Measures the macro-steps from here on, and no others: the operations of the plan, the ledger and the observers. The
-    /// calls of units are measured where the profile has [wrapped](Profile::units) them, and are a part of the operations
-    /// where not.
+    /// calls of units are measured if the profile has [wrapped](Profile::units) them, and are a part of the operations if
+    /// not.
     pub fn profile(&mut self, profile: &Profile) {
         self.acts = Some(Box::new(Acts::new(profile)));
     }

@@ -3,7 +3,7 @@
 //!
 //! Whether a step stands is known from ledger, defects and outputs when it is over, and the size of the next attempt
 //! from them; a plan is the same for all steps. So the plan is executed as it is, and the run around it saves once,
-//! restores, and advances its timeline by what stands. Parts of one point are even in ticks, so that halves end where
+//! restores, and advances its timeline by what stands. Parts of one point are even in ticks, so that halves end when
 //! whole steps do.
 
 use super::ending::fail;
@@ -14,7 +14,7 @@ use crate::profile::Probe;
 use crate::step::{Step, StepParts};
 use crate::step_control::{StepAudit, StepDecision};
 
-/// Makes a step until the step control lets it stand. Returns as much of it as was made: less than all where a unit has
+/// Makes a step until the step control lets it stand. Returns as much of it as was made: less than all if a unit has
 /// ended the simulation in one of its parts.
 ///
 /// # Errors
@@ -72,8 +72,8 @@ fn make_in_parts(
     Ok(*step)
 }
 
-/// Asks the step control for the size of the next step. Returns the step that is to be made in place of `step`, and its
-/// parts; `None` where `step` stands.
+/// Asks the step control for the size of the next step. Returns the step that is to be made instead of `step`, and its
+/// parts; `None` if `step` stands.
 fn size_next_step(run: &mut Run, step: &Step, made: &Step, parts: u32) -> Option<(Step, u32)> {
     let can_redo = run.checkpoint.is_some();
     let decision = run.control.1.next(&StepAudit {
@@ -107,8 +107,8 @@ fn size_next_step(run: &mut Run, step: &Step, made: &Step, parts: u32) -> Option
     }
 }
 
-/// The shorter step that is made in place of one that a unit discards, or after which a value is NaN or infinite; `None`
-/// where the fault stands.
+/// The shorter step that is made instead of one that a unit discards, or after which a value is NaN or infinite; `None`
+/// if the fault stands.
 #[cold]
 fn shorter_after(run: &mut Run, step: &Step, fault: &Fault) -> Option<Step> {
     let may_help = matches!(fault.unit.cause, Cause::Discard | Cause::NotFinite);
@@ -121,7 +121,7 @@ fn shorter_after(run: &mut Run, step: &Step, fault: &Fault) -> Option<Step> {
     (next.length < step.length).then_some(next)
 }
 
-/// Brings everything to where it was before the step.
+/// Brings everything to its state before the step.
 fn go_back(run: &mut Run, step: &Step) -> Result<(), RunError> {
     let Some(checkpoint) = &run.checkpoint else {
         return Ok(());

@@ -75,7 +75,7 @@ pub(super) fn report(run: &Run) -> Report {
     }
 }
 
-/// Direct feed-through of a component that shows in steps only; `None` where it is not known.
+/// Direct feed-through of a component that shows in steps only; `None` if unknown.
 fn feedthrough_in_steps(run: &Run, component: usize) -> Option<Vec<FeedthroughPair>> {
     let graph = &run.state.graph;
     let pair = |(output, input): &(usize, usize)| FeedthroughPair {

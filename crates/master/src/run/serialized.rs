@@ -31,8 +31,8 @@ pub fn keep_last_state(run: &mut Run) {
     run.last_state = LastState::Wanted;
 }
 
-/// Takes the state at the end of a run, where [`keep_last_state`] has asked for it; `None` where the run has not come
-/// to its stop time.
+/// Takes the state at the end of a run, if [`keep_last_state`] has asked for it; `None` if the run has not come to
+/// its stop time.
 ///
 /// # Errors
 /// As [`serialize`].
@@ -44,13 +44,13 @@ pub fn last_state(run: &mut Run) -> Option<Result<Vec<u8>, RunError>> {
 }
 
 /// The state at the present communication point as bytes. Another run of the same system that
-/// [takes](deserialize) them, in another process, too, and is given the same inputs has the same results
+/// [takes](deserialize) them, also in another process, and is given the same inputs has the same results
 /// from there on, bit for bit.
 ///
 /// FMUs keep their stop time in their states: [`RunOptions::open_end`](crate::RunOptions::open_end) gives them none.
 ///
 /// # Errors
-/// [`RunError::NotSaved`] where a component, or a word of a program's own, cannot, and where the last step was
+/// [`RunError::NotSaved`] if a component, or a word of a program's own, cannot, or if the last step was
 /// shortened to end at the stop time; a unit that fails, which ends the run.
 pub fn serialize(run: &mut Run) -> Result<Vec<u8>, RunError> {
     if run.has_ended() {
@@ -64,8 +64,8 @@ pub fn serialize(run: &mut Run) -> Result<Vec<u8>, RunError> {
 /// Observers that are added afterwards begin there.
 ///
 /// # Errors
-/// [`RunError::NotRestored`]: bytes that are no state of this system, or one at or after the stop time; a unit that
-/// refuses. The run has ended then.
+/// [`RunError::NotRestored`]: bytes that are not a state of this system, or one at or after the stop time; a unit
+/// that refuses. The run has ended then.
 pub fn deserialize(run: &mut Run, bytes: &[u8]) -> Result<(), RunError> {
     if run.has_ended() {
         return Err(RunError::Ended(run.stop_reason.word()));
@@ -86,7 +86,7 @@ fn check_rest(run: &Run) -> Result<(), RunError> {
     )))
 }
 
-/// Keeps the state where a run ends for this reason, if that is wanted.
+/// Keeps the state when a run ends for this reason, if that is wanted.
 pub(super) fn keep_at_end(run: &mut Run, reason: &StopReason) {
     let is_wanted = matches!(run.last_state, LastState::Wanted);
     if is_wanted && *reason == StopReason::StopTime {

@@ -40,7 +40,7 @@ impl Run {
     /// the same results, bit for bit, however often.
     ///
     /// # Errors
-    /// [`RunError::NotSaved`] where a component, the method or the step control cannot; a unit that fails, which ends the
+    /// [`RunError::NotSaved`] if a component, the method or the step control cannot; a unit that fails, which ends the
     /// run.
     pub fn save(&mut self) -> Result<Snapshot, RunError> {
         if self.has_ended() {

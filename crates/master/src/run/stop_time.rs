@@ -9,8 +9,8 @@ use crate::step::{Step, StepParts};
 use crate::step_control::StepControlFacts;
 use crate::time::{Rate, Ticks};
 
-/// The stop time, or the last bits more where the sum of the start and the length of a component's
-/// last step is rounded to more: units compare that sum with the stop time that they were given.
+/// The stop time, or the last bits more if the sum of the start and the length of a component's
+/// last step is rounded to more. Units compare that sum with the stop time that they were given.
 pub(super) fn end_as_stepped(graph: &Graph, stop: f64, control: StepControlFacts) -> f64 {
     let greatest = stop.abs().max(graph.clock.start().abs());
     let rounding = 4.0 * f64::EPSILON * greatest;

@@ -1,4 +1,5 @@
-//! Where a run is in time, and how long its next step is. The run asks it before each macro-step; it never looks at a value.
+//! Which time a run has reached, and how long its next step is. The run asks it before each macro-step; it never looks
+//! at a value.
 
 use crate::graph::Graph;
 use crate::state_stream::{StateStream, Stored};
@@ -198,7 +199,7 @@ impl Timeline {
 /// Which lengths macro-steps may have, so that the steps of all components are whole.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// Macro-steps in a row that have one length: those of the slowest component's step.
+    /// Macro-steps in a row that have one length: the macro-steps in the slowest component's step.
     cycle: Ticks,
     /// The length is a multiple of this, so that fast components and the parts of a step divide it.
     grain: Ticks,
@@ -238,7 +239,7 @@ impl Sizes {
         index.is_multiple_of(self.cycle as u64)
     }
 
-    /// `length`, or less so that the steps end where nothing `remains`. A step that would leave a
+    /// `length`, or less so that the steps end when nothing `remains`. A step that would leave a
     /// small rest is made in two equal parts.
     fn within(&self, length: Ticks, remains: Ticks, index: u64) -> Ticks {
         if !self.may_change(index) {
@@ -255,7 +256,7 @@ impl Sizes {
     }
 }
 
-/// The stop time is that of the started run.
+/// The stop time comes from the started run.
 impl Stored for Timeline {
     fn transfer(&mut self, stream: &mut StateStream) {
         let Self {

@@ -34,7 +34,7 @@ const REPLACES: ActionFacts = ActionFacts {
     acts_on: ActsOn::AnyType,
 };
 
-/// Facts about a sum or a product with a number: whole numbers stay whole where it is one.
+/// Facts about a sum or a product with a number: whole numbers stay whole if it is one.
 fn of_number(arguments: &Arguments, name: &str) -> ActionFacts {
     let is_whole = arguments.number(name).fract() == 0.0;
     ActionFacts {

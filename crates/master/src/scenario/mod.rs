@@ -69,7 +69,7 @@ pub trait Action: fmt::Debug + Send + Sync {
     fn transformation(&self, since: f64, held: f64) -> Transformation;
 }
 
-/// An action on an output y, as one on an input u = factor·y + offset that it feeds: where y becomes
+/// An action on an output y, as one on an input u = factor·y + offset that it feeds: if y becomes
 /// a·y + b, u becomes a·u + factor·b + (1 − a)·offset.
 #[derive(Debug)]
 pub(crate) struct PassedOn {

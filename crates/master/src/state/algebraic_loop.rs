@@ -19,9 +19,9 @@ pub(crate) struct AlgebraicLoop {
     pub(crate) inputs: Vec<usize>,
     /// The first output and the first input of each pass.
     pub(crate) firsts: Vec<(usize, usize)>,
-    /// The output of the loop that feeds each input, as a position; `None` where it comes from outside.
+    /// The output of the loop that feeds each input, as a position; `None` if it comes from outside.
     pub(crate) sources: Vec<Option<usize>>,
-    /// Units are given this stop time, s, beyond which no trial step goes; infinite where there is none.
+    /// Units are given this stop time, s, beyond which no trial step goes; infinite if there is none.
     pub(crate) until: f64,
     pub(crate) memory: LoopMemory,
     pub(crate) record: LoopRecord,
@@ -40,7 +40,7 @@ pub(crate) enum LoopWay {
 
 /// Memory of the solver, which is used again at each point.
 pub(crate) struct LoopMemory {
-    /// The values of the inputs that are tried, and those of the inputs that come from outside.
+    /// The values of the inputs that are tried, and of the inputs that come from outside.
     pub(crate) tried: Vec<f64>,
     pub(crate) given: Vec<f64>,
     /// Factor of each input that an output of the loop feeds, 0 of the others.
@@ -83,7 +83,7 @@ pub(crate) struct LoopRecord {
     pub(crate) magnitudes: Vec<f64>,
     /// Time of the last solution, s.
     pub(crate) last_time: f64,
-    /// D by which it was found, and the change of each input by it; empty where D is not measured again.
+    /// D by which it was found, and the change of each input by it; empty if D is not measured again.
     pub(crate) last_gains: Vec<f64>,
     pub(crate) last_changes: Vec<f64>,
 }

@@ -21,7 +21,7 @@ type MemberFault = (usize, Box<UnitFault>);
 pub(crate) struct Group {
     /// Ascending.
     pub(crate) components: Vec<usize>,
-    /// Those of their inputs, in few ranges.
+    /// Their inputs, in few ranges.
     pub(crate) inputs: Vec<Range<usize>>,
     /// Numbers of those with inputs, and with outputs.
     pub(crate) set: u64,

@@ -135,7 +135,7 @@ impl InputCourse {
             return false;
         };
         if self.needs_substeps {
-            // The past of a filter is no prediction that could fail.
+            // The past of a filter is not a prediction that could fail.
             extrapolation.observe(Sample {
                 time,
                 value,
@@ -200,7 +200,7 @@ impl InputCourse {
     }
 
     /// The value that the prepared course has for its source at the end of the step, without additions; the published one
-    /// where the input does not depend on its source.
+    /// if the input does not depend on its source.
     pub(crate) fn expected(&self, outputs: &[f64]) -> f64 {
         let (factor, offset) = self.conversion;
         let end = self.curve.at(self.length) - self.added().at(self.length);
@@ -210,9 +210,9 @@ impl InputCourse {
         }
     }
 
-    /// The published value less the one that was in effect at the end of the step, which ends with `used` with all additions. Where a
-    /// mean of the prediction was given, the prediction for the end was in effect: a mean is off by half of the change
-    /// within the step, and the energy that it passes on is not.
+    /// The published value less the one that was in effect at the end of the step, which ends with `used` with all additions.
+    /// If a mean of the prediction was given, the prediction for the end was in effect. A mean is off by half of the change
+    /// within the step, but the energy that it passes on is right.
     pub(crate) fn error_at_end(&self, outputs: &[f64], used: f64) -> f64 {
         let extrapolation = self.extrapolation.as_ref();
         match extrapolation.and_then(|extrapolation| extrapolation.error_of_prediction()) {

@@ -48,7 +48,7 @@ pub(crate) struct ReducedModel {
 pub(crate) struct FastInput {
     pub(crate) input: usize,
     pub(crate) drive: Drive,
-    /// Its course over the macro-step, where it comes from outside.
+    /// Its course over the macro-step, if it comes from outside.
     pub(crate) planned: Curve,
     /// The value that the component used first in the macro-step.
     pub(crate) first: f64,

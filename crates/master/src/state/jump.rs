@@ -14,7 +14,7 @@ pub(crate) struct JumpDetector {
 }
 
 // The constants of the detector are choices: a jump that is not found costs accuracy for some steps, as
-// without the detector; one that is found where there is none costs the order of the extrapolation.
+// without the detector; a false find costs the order of the extrapolation.
 
 /// First predictions, from which the usual error is found: twice the values of a cubic.
 const WARM_UP: u32 = 8;

@@ -36,7 +36,7 @@ pub(crate) struct Member {
     pub(crate) overlaps: bool,
     /// Its unit has to be called by the thread that made it.
     pub(crate) keeps_thread: bool,
-    /// Number of the communication step in progress, where there are several.
+    /// Number of the communication step in progress, if there are several.
     part: u32,
     pub(crate) outcome: StepOutcome,
     pub(crate) fault: Option<Box<UnitFault>>,
@@ -159,8 +159,8 @@ impl Member {
         }
     }
 
-    /// Mean of a linear input over the step as the unit is given it, as a fraction of its change: 1 where
-    /// it gets the end value only.
+    /// Mean of a linear input over the step as the unit is given it, as a fraction of its change: 1 if it
+    /// gets the end value only.
     pub(crate) fn mean_progress(&self) -> f64 {
         if !self.follows_curves {
             1.0
@@ -227,7 +227,7 @@ impl Member {
         Ok(())
     }
 
-    /// Lets the unit make a step, and notes where it would make it beside others.
+    /// Lets the unit make a step, and notes if it would make it beside others.
     #[inline(always)]
     pub(crate) fn step(&mut self, time: f64, size: f64) -> UnitResult<StepOutcome> {
         match self.slot.begin_step(time, size)? {
@@ -266,7 +266,7 @@ impl Member {
         Ok(())
     }
 
-    /// Waits for the communication step that was begun, and begins the next one where the component has several.
+    /// Waits for the communication step that was begun, and begins the next one if the component has several.
     pub(crate) fn finish(
         &mut self,
         inputs: &mut [InputCourse],
@@ -362,7 +362,7 @@ impl Member {
     }
 
     /// Sets the inputs to their curves' values `since` the start of the step, with derivatives
-    /// where the unit accepts them.
+    /// if the unit accepts them.
     fn follow(
         &mut self,
         inputs: &mut [InputCourse],

@@ -60,7 +60,7 @@ pub(crate) struct SystemState {
     pub(crate) bonds: Bonds,
     pub(crate) exchange: Passes,
     pub(crate) models: ReducedModels,
-    /// Actions on variables; empty where there is no scenario.
+    /// Actions on variables; empty without a scenario.
     pub(crate) scenario: RunningScenario,
     pub(crate) counters: Counters,
 }
@@ -68,7 +68,7 @@ pub(crate) struct SystemState {
 /// The units in their places.
 pub(crate) struct Units {
     pub(crate) members: Vec<Member>,
-    /// Several threads, where they are asked for.
+    /// Several threads, if they are asked for.
     pub(crate) dispatch: Option<Dispatch>,
     /// Room for the pieces that threads take.
     pub(crate) jobs: Jobs,
@@ -96,7 +96,7 @@ pub(crate) struct Courses {
     pub(crate) inputs: Vec<InputCourse>,
     /// Value that each input had at the end of its component's last step.
     pub(crate) values: Vec<f64>,
-    /// The output of which each input has the value over the whole step of its component; [`NO_COPY`] where it may have
+    /// The output of which each input has the value over the whole step of its component; [`NO_COPY`] if it may have
     /// another one. Nothing but its value is prepared then.
     pub(crate) copies: Vec<u32>,
     /// The inputs that are extrapolated, whose pasts are kept.
@@ -104,7 +104,7 @@ pub(crate) struct Courses {
     /// An extrapolation observes the communication steps within macro-steps.
     pub(crate) needs_substeps: bool,
     pub(crate) slope_readers: Vec<SlopeReader>,
-    /// Declared derivative of the source of each input, per second; NaN where there is none.
+    /// Declared derivative of the source of each input, per second; NaN if there is none.
     pub(crate) slopes: Vec<f64>,
     /// Learned feed-forward, by input.
     pub(crate) feed_forward: Vec<FeedForwardSignal>,
@@ -114,24 +114,24 @@ pub(crate) struct Courses {
 pub(crate) struct Signals {
     /// Real outputs.
     pub(crate) reals: Vec<f64>,
-    /// Real outputs at the end of their components' communication steps in progress, where units after them see them.
+    /// Real outputs at the end of their components' communication steps in progress, if units after them see them.
     pub(crate) ahead: Vec<f64>,
     /// Outputs of other kinds.
     pub(crate) discrete: Vec<Value>,
-    /// Those of them that [are read ahead](Self::is_read_ahead), as `ahead`.
+    /// The ones that [are read ahead](Self::is_read_ahead), as `ahead`.
     pub(crate) discrete_ahead: Vec<Value>,
     /// Outputs of other kinds that units after them receive before they are published.
     pub(crate) is_read_ahead: Box<[bool]>,
     /// Wires that pass on values ahead of their time, in [`Graph::signal_wires`].
     pub(crate) is_led: Box<[bool]>,
     /// Difference of each published real output to the one that the new inputs would give: −D·(u − ũ)
-    /// for stale direct feed-through; NaN where D is not known.
+    /// for stale direct feed-through; NaN if D is unknown.
     pub(crate) stale_errors: Vec<f64>,
     /// Difference of each published real output to the one that its unit gave at the end of its step:
-    /// the work of the exchange; 0 where outputs are published as they are.
+    /// the work of the exchange; 0 if outputs are published as they are.
     pub(crate) exchanged: Vec<f64>,
     /// Difference of the output that its unit will have at the start of its coming step, under the new
-    /// inputs without corrections, to the published one; NaN where it is not known.
+    /// inputs without corrections, to the published one; NaN if unknown.
     pub(crate) start_changes: Vec<f64>,
     /// A discontinuity was found at the end of the last step.
     pub(crate) had_event: bool,

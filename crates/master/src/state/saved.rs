@@ -1,4 +1,4 @@
-//! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are no part of it.
+//! All that a repeated step rolls back. Checkpoints and iterations save and restore it; counters are not part of it.
 
 use super::{
     Channel, Corrector, InputCourse, LoopRecord, Member, PassRecord, ReducedModel, SystemState,

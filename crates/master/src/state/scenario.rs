@@ -34,7 +34,7 @@ pub(crate) struct Channel {
     /// Name of the variable.
     pub(crate) name: Arc<str>,
     pub(crate) target: Target,
-    /// By time; those of one time in the order of the scenario.
+    /// By time; at one time in the order of the scenario.
     pub(crate) actions: Vec<ChannelAction>,
 }
 
@@ -47,7 +47,7 @@ impl Clone for Channel {
         }
     }
 
-    /// Allocates nothing where `source` is of the same scenario.
+    /// Allocates nothing if `source` is of the same scenario.
     fn clone_from(&mut self, source: &Self) {
         self.name.clone_from(&source.name);
         self.target = source.target;
@@ -68,7 +68,7 @@ pub(crate) enum Target {
         kind: VariableType,
         /// The transformation over the coming step.
         applied: Transformation,
-        /// That of the start of a communication step which is made when it ends.
+        /// The transformation at the start of a communication step which is made when it ends.
         kept: Transformation,
         /// Value over the step before.
         given: f64,
@@ -115,7 +115,7 @@ pub(crate) enum WireEnd {
 pub(crate) struct ChannelAction {
     pub(crate) name: &'static str,
     pub(crate) parameters: ActionParameters,
-    /// The variable that the scenario names: this one, or the output that feeds it. `None` where the begin and end of
+    /// The variable that the scenario names: this one, or the output that feeds it. `None` if the begin and end of
     /// the action are reported at another input of that output.
     pub(crate) reported_as: Option<Arc<str>>,
     pub(crate) action: Arc<dyn Action>,

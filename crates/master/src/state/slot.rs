@@ -123,7 +123,7 @@ impl Slot {
         }
     }
 
-    /// Gives the interrupted calls of a lane their effects: each has that of the call alone.
+    /// Gives the interrupted calls of a lane their effects: each has the effect of the call alone.
     pub(crate) fn conclude_set(
         &mut self,
         interruption: &Interruption,

@@ -111,7 +111,7 @@ pub(crate) fn transfer(state: &mut SystemState, stream: &mut StateStream) -> Res
     Ok(())
 }
 
-/// Refuses where the last value has no stream.
+/// Refuses if the last value has no stream.
 fn able(stream: &mut StateStream, entry: impl FnOnce() -> String) -> Result<(), String> {
     match stream.trouble() {
         Some(Misfit::Unable) => Err(entry()),

@@ -1,4 +1,5 @@
-//! Outputs of a component at its own communication steps, between the points where it publishes.
+//! Outputs of a component at its own communication steps, between the points at which it
+//! publishes.
 
 use super::{Member, Slot};
 use crate::state_stream::{StateStream, Stored};

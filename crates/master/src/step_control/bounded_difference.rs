@@ -1,10 +1,11 @@
-//! Steps in which signals change by no more than a bound, d = |Δx|/(r·max(|x|, |x₋₁|) + a·x_nom) ≤ 1; of a difference `a.x - b.y`,
-//! x − y itself is bounded. By bins of d the next step is 3, 1.2, 1 or 1/2 times the last one, and 1/100 beyond the bound; such a
-//! step is made again with a quarter of its size where units save their states.
+//! Steps in which signals change by no more than a bound, d = |Δx|/(r·max(|x|, |x₋₁|) + a·x_nom) ≤ 1; of a difference
+//! `a.x - b.y`, x − y itself is bounded. By bins of d the next step is 3, 1.2, 1 or 1/2 times the last one, and 1/100 beyond
+//! the bound; such a step is made again with a quarter of its size if units save their states.
 //!
-//! Source: the constraint `boundeddifference` of Maestro (Thule et al. 2019), its bins. Use it where outputs drive others
-//! that take steps of a size, such as valves and switches, or where two outputs should agree. Limits: a change is no error.
-//! Own: the absolute and the relative bound are added, where Maestro asks for both, and no signal that is 0 can meet a relative one.
+//! Source: the constraint `boundeddifference` of Maestro (Thule et al. 2019), its bins. Use it if outputs drive others that
+//! take steps of a size, such as valves and switches, or if two outputs should agree. Limits: a change is not an error. Own:
+//! the absolute and the relative bound are added, while Maestro asks for both, and a signal at 0 can never meet a relative
+//! one.
 
 use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};

@@ -1,14 +1,14 @@
-//! ECCO, energy-conservation-based co-simulation: the residual energy ΔE = δP·H that a step leaves
-//! at the N power bonds sets the size of the next. Indicator and controller are ε = √(Σ (ΔE/(r·(E₀
-//! + |P·H|)))²/N), r and E₀ of each bond where it has its own, and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
+//! ECCO, energy-conservation-based co-simulation: the residual energy ΔE = δP·H that a step leaves at the N power bonds sets
+//! the size of the next. Indicator and controller are ε = √(Σ (ΔE/(r·(E₀ + |P·H|)))²/N), with r and E₀ of each bond if it has
+//! its own, and H′ = H·α·ε^(−k_I)·(ε₋₁/ε)^k_P, within limits of size and change.
 //!
-//! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it where activity comes in bursts: steps
-//! are small there only. Limits: all units need variable steps; r has to be chosen again for each
+//! Source: Sadjina & Pedersen (2019) §4, eqs 13–14. Use it if activity comes in bursts: steps are
+//! small there only. Limits: all units need variable steps; r has to be chosen again for each
 //! order of extrapolation; the signed residual of the paper can cancel out within a bond, which
 //! `sum-abs` (own) excludes; an error that both ends make alike is not seen. `defect` takes the
-//! defects of all connections in place of energies, ε = √(Σ (defect/(r·|y|max))²/N), and needs no
-//! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted
-//! unless `reject_above` is given.
+//! defects of all connections instead of energies, ε = √(Σ (defect/(r·|y|max))²/N), and needs no
+//! bonds (Glumac & Kovačić 2023; Kyllingstad et al. 2025). Steps are accepted unless
+//! `reject_above` is given.
 
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{
@@ -32,7 +32,7 @@ struct Ecco {
     sizes: Sizes,
     indicator: Indicator,
     reject_above: f64,
-    /// There are no bonds: every step is this long, s.
+    /// Without bonds: every step is this long, s.
     macro_step: f64,
     /// Greatest indicator since the size could change last.
     worst: f64,
@@ -59,8 +59,8 @@ impl Indicator {
 }
 
 // Defaults of `safety`, `smallest_change` and `largest_change`, and the automatic `k_i`: Sadjina &
-// Pedersen 2019, §4 and table 1. The automatic limits of the size are those of table 1, 10 µs and
-// 10 ms, over the steps of 1 ms that the paper compares with. `tolerance` and `energy_scale` have no
+// Pedersen 2019, §4 and table 1. The automatic limits of the size come from table 1, 10 µs and 10
+// ms, over the steps of 1 ms that the paper compares with. `tolerance` and `energy_scale` have no
 // default there; `sum-abs` is own.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "ecco",

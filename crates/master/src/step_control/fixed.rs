@@ -1,10 +1,10 @@
 //! Fixed macro-steps: every step has the `step_size` H of the experiment, t = t₀ + k·H; with
-//! `accumulate` the published times are sums, t + H, as those of other masters are.
+//! `accumulate` the published times are sums, t + H, as in other masters.
 //!
-//! Source: FMI 2.0 §4.2.2. Use it where steps must be equal (`hinfinity`, learned feed-forward,
-//! units without `canHandleVariableCommunicationStepSize`) and where runs are compared step by
-//! step. Limits: nothing reacts to a coupling error; whether H is small enough shows in the ledger
-//! and its alarms only.
+//! Source: FMI 2.0 §4.2.2. Use it if steps must be equal (`hinfinity`, learned feed-forward, units
+//! without `canHandleVariableCommunicationStepSize`) or if runs are compared step by step. Limits:
+//! nothing reacts to a coupling error; whether H is small enough shows in the ledger and its
+//! alarms only.
 
 use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
 use crate::registry::{Entry, ParameterInfo, ParameterKind};

@@ -21,7 +21,7 @@ pub use signals::ControlledSignal;
 /// The step that was made, as passed to a step control.
 #[derive(Debug, Clone, Copy)]
 pub struct StepAudit<'a> {
-    /// The step: as much of it as was made, where a unit has ended the simulation.
+    /// The step: as much of it as was made, if a unit has ended the simulation.
     pub step: &'a Step,
     /// Equal parts in which it was made.
     pub parts: u32,
@@ -99,12 +99,12 @@ pub enum StepDecision {
     /// Go on with steps of this size, s.
     Continue(f64),
     /// Make the step again from the state before it: with this size, s, in so many equal parts that are shown as one
-    /// communication point. The same step is made again only in more parts than before. Where the step cannot be made
+    /// communication point. The same step is made again only in more parts than before. If the step cannot be made
     /// again, or not shorter, it stands, and the next ones have this size.
     Redo {
         /// Size of the whole step, s.
         size: f64,
-        /// Equal parts, at most those of the [facts](StepControlFacts::parts).
+        /// Equal parts, at most as many as the [facts](StepControlFacts::parts) allow.
         parts: u32,
     },
 }
@@ -118,7 +118,7 @@ pub struct StepControlFacts {
     pub needs_bonds: bool,
     /// It may ask for a [repetition](StepDecision::Redo).
     pub may_repeat: bool,
-    /// Besides, it is of no use where steps cannot be made again: units that cannot go back are refused.
+    /// Besides, it is useless if steps cannot be made again: units that cannot go back are refused.
     pub always_repeats: bool,
     /// Greatest number of equal parts in which it has steps made; 0 and 1: as a whole only.
     pub parts: u32,
@@ -162,7 +162,7 @@ pub trait StepControl: Send {
     fn next(&mut self, audit: &StepAudit<'_>) -> StepDecision;
 
     /// A step of this size, s, cannot be made: a unit discards it, or an output is NaN or infinite. Returns the smaller
-    /// size with which it is made again from the state before it, where it can be; `None`, the default, ends the run.
+    /// size with which it is made again from the state before it, if it can be; `None`, the default, ends the run.
     fn refused(&mut self, size: f64) -> Option<f64> {
         let _ = size;
         None
@@ -178,7 +178,7 @@ pub trait StepControl: Send {
         &[]
     }
 
-    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, where there can be
+    /// Another one in the same state, for a [`Snapshot`](crate::Snapshot); `None`, the default, if there can be
     /// none.
     fn duplicate(&self) -> Option<Box<dyn StepControl>> {
         None

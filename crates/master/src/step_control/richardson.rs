@@ -1,19 +1,20 @@
 //! Step doubling: every macro-step is made as a whole, undone, and made again in two halves. The halves stand, and their
-//! difference to the whole is the error of each output, e = |y₂ − y₁|/(2ᵖ − 1): a step stands with ε = max e/(r·|y₂| + a·y_nom)
-//! ≤ 1, and H′ = H·α·ε^(−1/(m + 2)) within limits of size and change, m being the order of extrapolation in use.
+//! difference to the whole is the error of each output, e = |y₂ − y₁|/(2ᵖ − 1). A step stands with ε = max e/(r·|y₂| +
+//! a·y_nom) ≤ 1. The next size is H′ = H·α·ε^(−1/(m + 2)) within limits of size and change; m is the order of extrapolation
+//! in use.
 //!
-//! Source: Hairer, Nørsett & Wanner 1993 §II.4; as a step control of co-simulation Schierz, Arnold & Clauß 2012.
-//! Use it where an error is to be bounded and units save their states. Limits: three steps of the units for two; the
-//! error is that of one step, not of the run. p = 1 whatever the extrapolation: the halves extrapolate from a past that is
-//! closer, so that a line gives 2.8 and a parabola 3.6 in place of 4 and 8, and sub-steps and many units are of order 1
-//! anyway. An output that is passed on stale has an error of order m + 1 itself, which both have alike in the next step, and which
-//! bounds the step before.
+//! Source: Hairer, Nørsett & Wanner 1993 §II.4; as a step control of co-simulation Schierz, Arnold & Clauß 2012. Use it if an
+//! error is to be bounded and units save their states. Limits: three steps of the units for two; the error belongs to one
+//! step, not to the run. p = 1 whatever the extrapolation: the halves extrapolate from a past that is closer, so that a line
+//! gives 2.8 and a parabola 3.6 instead of 4 and 8, and sub-steps and many units are of order 1 anyway. An output that is
+//! passed on stale has an error of order m + 1 itself, which both have alike in the next step, and which bounds the step
+//! before.
 //!
 //! With E(s) = ∫₀ˢ t·(t + h)…(t + m·h) dt an extrapolation from m + 1 points leaves E(2h) over the whole step and
-//! 2·E(h) over its halves: 2 for a hold, 2.8 for a line, 3.56 for a parabola, and units that take several sub-steps,
-//! or whose integrators are of order 1, leave 2 in any case. p = m + 1 would claim 2, 4 and 8 and miss the true error
-//! by up to 2.7 times. With p = 1 it is 0.16 to 0.81 of the tolerance in the median (docs/step-control.md); smooth
-//! errors are overestimated by at most 2.6 times, which costs 1.3 times as many steps.
+//! 2·E(h) over its halves. The ratio is 2 for a hold, 2.8 for a line, 3.56 for a parabola. Units with several
+//! sub-steps, or with integrators of order 1, leave 2 in any case. p = m + 1 would claim 2, 4 and 8 and miss the true
+//! error by up to 2.7 times. With p = 1 it is 0.16 to 0.81 of the tolerance in the median (docs/step-control.md);
+//! smooth errors are overestimated by at most 2.6 times, which costs 1.3 times as many steps.
 
 use super::sizes::{self, Sizes, keeps_its_state};
 use super::{ControlledSystem, StepAudit, StepControl, StepControlFacts, StepDecision};
@@ -45,8 +46,8 @@ struct Misses {
     time: f64,
 }
 
-// `tolerance` is the usual relative tolerance of FMI's default experiments; `safety` that of Hairer et al., and the limits
-// of change and size those of `ecco`.
+// `tolerance` is the usual relative tolerance of FMI's default experiments; `safety` comes from Hairer et al., and the
+// limits of change and size from `ecco`.
 pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     name: "richardson",
     summary: "steps as long as a whole step and two halves agree; units have to save their states",
@@ -146,7 +147,7 @@ impl StepControl for Richardson {
             self.whole.copy_from_slice(audit.outputs);
             return StepDecision::Redo { size, parts: 2 };
         }
-        // Halves of which one ended the simulation are no whole step.
+        // Halves are not a whole step if one of them ended the simulation.
         let error = match audit.has_ended {
             true => 0.0,
             false => self.error(audit),

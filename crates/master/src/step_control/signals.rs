@@ -18,7 +18,7 @@ pub struct ControlledSignal {
 }
 
 impl ControlledSignal {
-    /// The value of the signal where its outputs have these.
+    /// The value of the signal if its outputs have these values.
     pub fn value(&self, outputs: &[f64]) -> f64 {
         outputs[self.output] - self.less.map_or(0.0, |less| outputs[less])
     }

@@ -90,8 +90,8 @@ impl Sizes {
         }
     }
 
-    /// Sets the limits where the experiment's macro-step is `macro_step`: no automatic limit goes beyond one that was given. Returns the size of the first step, `usual` if none is
-    /// asked for.
+    /// Sets the limits for an experiment with this `macro_step`: no automatic limit goes beyond one that was given. Returns
+    /// the size of the first step, `usual` if none is asked for.
     pub(super) fn begin(&mut self, macro_step: f64, usual: f64) -> f64 {
         let (least, most) = (1e-2 * macro_step, 1e1 * macro_step);
         self.limits = (
@@ -113,7 +113,7 @@ impl Sizes {
         size.clamp(least, most)
     }
 
-    /// The size of a step that a unit has refused with `size`; `None` where it cannot be less.
+    /// The size of a step that a unit has refused with `size`; `None` if it cannot be less.
     pub(super) fn halved(&self, size: f64) -> Option<f64> {
         let shorter = self.limited(0.5 * size);
         (shorter < size).then_some(shorter)

@@ -2,10 +2,10 @@
 //! parabola through its last values; the next step is H′ = n·H for n ≤ 1, and a multiple of H by bins of n before that. A step
 //! that has passed a zero by more than the tolerance is made again, with the size at which the line between its ends is 0.
 //!
-//! Source: the constraint `zerocrossing` of Maestro (Thule et al. 2019), its bins and its predictor. Use it
-//! where units switch at levels of outputs that they share. Limits: without saved states the prediction alone; a signal that touches
-//! 0 within a step, or crosses it twice, is not seen. Own: where Maestro makes a quarter of the step, the zero is located; the
-//! tolerance is relative to nominal values.
+//! Source: the constraint `zerocrossing` of Maestro (Thule et al. 2019), its bins and its predictor. Use it if units switch
+//! at levels of outputs that they share. Limits: without saved states the prediction alone; a signal that touches 0 within a
+//! step, or crosses it twice, is not seen. Own: the zero is located, while Maestro takes a quarter of the step; the tolerance
+//! is relative to nominal values.
 
 use super::signals::{ALL, ControlledSignal};
 use super::sizes::{self, Sizes, keeps_its_state};
@@ -89,7 +89,7 @@ pub(super) const ENTRY: Entry<dyn StepControl> = Entry {
     build: |arguments| Box::new(ZeroCrossing::new(arguments)),
 };
 
-/// Limits of the part of a step at whose end a zero is sought: the line between its ends is no better than that.
+/// Limits of the part of a step at whose end a zero is sought: the line between its ends is not more exact.
 const LOCATED: (f64, f64) = (0.1, 0.9);
 
 impl ZeroCrossing {
@@ -156,7 +156,7 @@ impl Past {
         (slope + half * length, 2.0 * half)
     }
 
-    /// Steps of the last length until the signal is 0; infinite where it goes elsewhere.
+    /// Steps of the last length until the signal is 0; infinite if it moves away from 0.
     fn steps_to_zero(&self, is_line: bool) -> f64 {
         let (slope, curvature) = self.derivatives(is_line);
         let value = self.values[0];
@@ -177,7 +177,7 @@ impl Past {
         }
     }
 
-    /// The ratio of the next step to the last one; 0 where the smallest step is due.
+    /// The ratio of the next step to the last one; 0 if the smallest step is due.
     fn ratio(&self, tolerance: f64, is_line: bool, margin: f64) -> f64 {
         let [now, last, before] = self.values;
         let bin = |near: f64, within: f64, outside: f64| {

@@ -19,7 +19,7 @@ use crate::unit::describe;
 pub struct FmuCache {
     /// Shared with all caches that stand [apart](FmuCache::apart).
     files: Arc<Mutex<BTreeMap<Key, Opened>>>,
-    /// Those of another cache, of which this one has copies.
+    /// The FMUs of another cache, of which this one has copies.
     originals: Option<Arc<Mutex<BTreeMap<Key, Opened>>>>,
     fmus: Mutex<BTreeMap<Key, Opened>>,
     options: OpenOptions,
@@ -85,7 +85,7 @@ fn not_opened(component: &Component, error: &OpenError) -> LoadError {
 
 impl FmuCache {
     /// An empty cache that opens FMUs with these options; libraries that a system file names come
-    /// after those of the options.
+    /// after the options' libraries.
     #[must_use]
     pub fn new(options: OpenOptions) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl FmuCache {
         }
     }
 
-    /// Puts the unpacked files of all FMUs back where code has changed them, while there is no instance. Returns the
+    /// Puts the unpacked files of all FMUs back where code has changed them, while no instance exists. Returns the
     /// FMUs with the names of these files.
     ///
     /// # Errors
@@ -277,7 +277,7 @@ pub fn shared_fmus(system: &System) -> Vec<(Fmu, Vec<String>)> {
     found
 }
 
-/// A message with the path of the archive in place of the folder where it is unpacked.
+/// A message with the path of the archive instead of the folder into which it is unpacked.
 fn with_archive(message: String, file: &SystemFile) -> String {
     match (file.unpacked.folder(), file.source.path.parent()) {
         (Some(folder), Some(archive)) => {

@@ -94,7 +94,7 @@ impl System {
     }
 
     /// Reads a system of the SSP standard, an `.ssp`, an `.ssd` or a folder, and opens its FMUs. Of its
-    /// parameter sets, those named are applied; all that it binds where none are.
+    /// parameter sets, those named are applied; all that it binds if none are.
     ///
     /// # Errors
     /// As [`from_path`](Self::from_path); a parameter set that the system does not have.
@@ -191,7 +191,7 @@ impl System {
         Ok(add_source(self, name, component.fmu.value, source))
     }
 
-    /// Settings of the component `name`; `None` where there is none.
+    /// Settings of the component `name`; `None` if there is none.
     pub fn component(&mut self, name: &str) -> Option<ComponentSettings<'_>> {
         let component = self.file.component_mut(name)?;
         Some(ComponentSettings { component })

@@ -12,7 +12,7 @@ use crate::unit::{Causality, UnitDescription};
 const MOST_ELEMENTS: u64 = 100_000;
 
 /// The system with a connection for each pair of variables that a pattern stands for, for formats
-/// without patterns. FMUs are opened only where a connection looks like a pattern.
+/// without patterns. FMUs are opened only if a connection looks like a pattern.
 ///
 /// # Errors
 /// FMUs that cannot be opened, and patterns that fit no variables.
@@ -135,7 +135,7 @@ fn range(name: &str) -> Option<Vec<String>> {
 
 type Pairs = Vec<(String, String)>;
 
-/// The pairs of variables that a connection stands for; `None` where it stands for itself.
+/// The pairs of variables that a connection stands for; `None` if it stands for itself.
 fn pairs(
     connection: &Connection,
     components: &BTreeMap<&str, &UnitDescription>,
@@ -238,7 +238,7 @@ fn with_texts(pattern: &str, texts: &[String]) -> String {
 }
 
 /// The texts that the stars of `pattern` stand for in `name`, each as short as it can be; `None`
-/// where the name does not fit.
+/// if the name does not fit.
 fn stars(pattern: &str, name: &str) -> Option<Vec<String>> {
     let Some((head, tail)) = pattern.split_once('*') else {
         return (pattern == name).then(Vec::new);

@@ -11,7 +11,7 @@ pub(super) fn connection(file: &SystemFile, from: &str, to: &str) -> Connection 
     }
 }
 
-/// Splits at the longest component name; at the first dot where none is known.
+/// Splits at the longest component name; at the first dot if none is known.
 pub(super) fn port(file: &SystemFile, name: &str) -> Spanned<Port> {
     let known = file
         .components

@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), StartError
     Ok(toml_file::read(path)?)
 }
 
-/// Reads a system of the SSP standard with these of its parameter sets; with all that it binds where none
+/// Reads a system of the SSP standard with these of its parameter sets; with all that it binds if none
 /// are named.
 pub(super) fn read_ssp(
     path: &Path,

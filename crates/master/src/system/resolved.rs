@@ -65,7 +65,7 @@ pub(crate) fn graph_and_steps(system: &System) -> Result<(Graph, Option<usize>),
     }
 }
 
-/// Resolves a description; `None` where it has problems that allow no more.
+/// Resolves a description; `None` if it has problems that allow no more.
 pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<Resolved> {
     let descriptions: Vec<_> = system
         .parts
@@ -139,7 +139,7 @@ pub(super) fn resolved(system: &System, problems: &mut Vec<Problem>) -> Option<R
     })
 }
 
-/// The method, and why `auto` has chosen it where that was asked for.
+/// The method, and why `auto` has chosen it if that was asked for.
 fn decided(
     asked: Chosen<dyn Method>,
     together: &Together<'_>,
@@ -192,7 +192,7 @@ pub(super) struct Resolved {
     pub(super) period: Period,
 }
 
-/// Names and numbers that the readers of files check, and that code can get wrong, too.
+/// Names and numbers that the readers of files check, and that code can also get wrong.
 fn check_names(file: &SystemFile, problems: &mut Vec<Problem>) {
     const RULES: [&str; 8] = [
         "changed-in-bond",

@@ -71,7 +71,7 @@ fn absent_ends(file: &SystemFile, components: &[&Component]) -> impl Fn(&Problem
     move |problem| absent.contains(&problem.span)
 }
 
-/// The system of some of its components, and all connections, those of bonds included: each end of a
+/// The system of some of its components, and all connections, bonds included: each end of a
 /// connection is judged by itself.
 fn rest(file: &SystemFile, components: &[&Component]) -> SystemFile {
     let mut rest = SystemFile {

@@ -72,7 +72,7 @@ impl ConnectionSettings<'_> {
         self
     }
 
-    /// How values get the type of the input where that may lose something.
+    /// How values get the type of the input if that may lose something.
     pub fn convert(self, conversion: NumberConversion) -> Self {
         self.connection.convert = unplaced(TypeConversion::Number(conversion));
         self
@@ -125,7 +125,7 @@ impl BondSettings<'_> {
         self
     }
 
-    /// −1 where the units count the effort the other way.
+    /// −1 if the units count the effort the other way.
     pub fn sense(mut self, sense: f64) -> Self {
         if let Some(bond) = self.last() {
             bond.sense = Spanned::unplaced(sense);
@@ -133,7 +133,7 @@ impl BondSettings<'_> {
         self
     }
 
-    /// Factor between effort · flow and power, on all axes added so far, such as a piston's area where
+    /// Factor between effort · flow and power, on all axes added so far, such as a piston's area if
     /// the effort is a pressure. The signals are passed on as they are.
     pub fn gain(mut self, gain: f64) -> Self {
         if let Some(bond) = self.last() {
@@ -152,8 +152,8 @@ impl BondSettings<'_> {
         self
     }
 
-    /// Relative tolerance r of its residual energy and typical energy E₀, J, for step control `ecco`, in place of those of the
-    /// step control (Sadjina & Pedersen 2019, eq. 14).
+    /// Relative tolerance r of its residual energy and typical energy E₀, J, for step control `ecco`, instead of the step
+    /// control's (Sadjina & Pedersen 2019, eq. 14).
     pub fn energy_limits(mut self, tolerance: f64, joules: f64) -> Self {
         if let Some(bond) = self.last() {
             bond.energy_tolerance = Some(Spanned::unplaced(tolerance));

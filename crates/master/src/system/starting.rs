@@ -22,8 +22,8 @@ use crate::unit::{InProcess, Made, UnitMaker, UnitOrder};
 
 impl System {
     /// Resolves the system, initialises the units and brings them to the start time. The system stays
-    /// as it is: it can be changed and started again, also while a run of it goes on, where each of its
-    /// units can be made again: FMUs, blocks, and those that [`add_with`](Self::add_with) has added.
+    /// as it is. It can be changed and started again, also while a run of it goes on, if each of its
+    /// units can be made again: FMUs, blocks, and units that [`add_with`](Self::add_with) has added.
     ///
     /// # Errors
     /// All problems of the description at once, or the first fault of a unit.

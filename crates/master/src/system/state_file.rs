@@ -53,7 +53,7 @@ impl Stored for StateFile {
     }
 }
 
-/// Actions, and values that differ from those of the saved run, which a run gets once it has its state.
+/// Actions, and values that differ from the saved run's, which a run gets once it has its state.
 #[derive(Debug)]
 pub struct Resumption {
     state: Vec<u8>,
@@ -146,9 +146,9 @@ impl StateFile {
         }
     }
 
-    /// Compares the system that is to go on with that of the saved run. They may differ in stop time, threads,
-    /// processes of their own, start values that can be set between steps, and in a scenario where the saved run has
-    /// none: such a scenario is taken out of `system`, and acts from the state on.
+    /// Compares the system that is to continue with the saved run's. They may differ in stop time, threads,
+    /// processes of their own, and start values that can be set between steps. They may also differ in a scenario if
+    /// the saved run has none: such a scenario is taken out of `system`, and acts from the state on.
     ///
     /// # Errors
     /// The first difference; a file of the system that cannot be read.
@@ -254,7 +254,7 @@ impl Resumption {
     /// Has a run that was started from the compared system, and has made no step, go on from the state.
     ///
     /// # Errors
-    /// A state that does not fit; a start value that differs from that of the saved run and cannot be set between
+    /// A state that does not fit; a start value that differs from the saved run's and cannot be set between
     /// steps; all problems of the scenario.
     pub fn apply(self, run: &mut Run) -> Result<(), StartError> {
         run::deserialize(run, &self.state)?;
@@ -274,7 +274,7 @@ impl Resumption {
     }
 }
 
-/// Sets a start value that differs from that of the saved run.
+/// Sets a start value that differs from the saved run's.
 fn set(run: &mut Run, name: &str, value: &crate::unit::Value) -> Result<(), StartError> {
     run.write(name, value).map_err(|error| match error {
         RunError::Variable(reason) => StartError::State(StateFileError::new(

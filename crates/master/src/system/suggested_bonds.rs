@@ -1,5 +1,5 @@
 //! Power bonds that the connections of a system suggest: two connections, one there and one back, of
-//! which the product is a power by their units or, where units are missing, by their names.
+//! which the product is a power by their units or, if units are missing, by their names.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub enum Evidence {
     Ports,
     /// The units of all four variables.
     Units,
-    /// Names of variables, where a unit is missing.
+    /// Names of variables, if a unit is missing.
     Names,
 }
 
@@ -47,8 +47,8 @@ struct Domain {
     flow_words: &'static [&'static str],
 }
 
-/// The domains of which OSP has ports as well, by exponents of kg, m, s, A. The angle is no dimension of
-/// its own.
+/// The domains of which OSP has ports as well, by exponents of kg, m, s, A. The angle has no dimension
+/// of its own.
 const DOMAINS: [Domain; 4] = [
     Domain {
         quantities: "force × velocity",
@@ -238,7 +238,7 @@ fn free_name(wish: &str, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The pair of an axis; a gain makes its power one in W where the units are not of the SI.
+/// The pair of an axis; a gain makes its power one in W if the units are not SI units.
 fn axis_of(effort: &Half<'_>, flow: &Half<'_>) -> (Connection, Connection) {
     let of = |half: &Half<'_>| {
         let Connection { from, to, .. } = half.connection;
@@ -310,7 +310,7 @@ impl Domain {
 }
 
 impl Half<'_> {
-    /// The unit of the output, or else of the input, where its quantity is known.
+    /// The unit of the output, or else of the input, if its quantity is known.
     fn unit(&self) -> Option<&PhysicalUnit> {
         let units = [&self.output.unit, &self.input.unit].into_iter().flatten();
         units.into_iter().find(|unit| unit.exponents.is_some())
@@ -450,7 +450,7 @@ mod tests {
         system
     }
 
-    /// Quantities, axes, and whether there was no choice.
+    /// Quantities, axes, and whether it had no choice.
     fn in_words(suggested: SuggestedBond) -> (&'static str, String, bool) {
         let pairs = suggested.bond.effort.iter().zip(&suggested.bond.flow);
         let pairs =

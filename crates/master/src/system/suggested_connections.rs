@@ -24,7 +24,7 @@ pub struct OpenInput {
     pub input: Port,
     /// Its unit.
     pub unit: Option<String>,
-    /// Outputs that would do equally well; none where there is no output of its type and unit.
+    /// Outputs that would do equally well; none if no output has its type and unit.
     pub candidates: Vec<Port>,
 }
 
@@ -33,15 +33,15 @@ pub struct OpenInput {
 pub enum Likeness {
     /// The same name, in units that convert.
     NameAndUnit,
-    /// The same name, where a unit is missing.
+    /// The same name, if a unit is missing.
     Name,
     /// Names that differ in numbers and capitals, in units that convert.
     SimilarNameAndUnit,
-    /// Such names, where a unit is missing.
+    /// Such names, if a unit is missing.
     SimilarName,
     /// The only output of another component that measures the same quantity.
     Unit,
-    /// The only output of another component with a word of its name, or its beginning, where a unit is missing.
+    /// The only output of another component with a word of its name, or its beginning, if a unit is missing.
     Word,
 }
 
@@ -103,7 +103,7 @@ fn best(system: &System, input: &Port, variable: &Variable) -> (Option<Likeness>
     (most, equal.map(|(_, output)| output).collect())
 }
 
-/// Whether two components are instances of one FMU: variables that they share are no sign that they belong together.
+/// Whether two components are instances of one FMU: variables that they share do not show that they belong together.
 fn is_twin(system: &System, one: &str, other: &str) -> bool {
     let fmu = |name: &str| {
         let mut components = system.file.components.iter();

@@ -30,8 +30,8 @@ pub struct Call<'a> {
 /// the initial outputs depend on no input.
 ///
 /// [`Unit::save`] keeps the inputs and the outputs, but not what the closure keeps to itself. The
-/// description has the capability only where the closure is [`memoryless`](Self::memoryless); a
-/// [`UnitWrapper`](crate::unit::UnitWrapper) that saves the rest, too, may add it.
+/// description has the capability only if the closure is [`memoryless`](Self::memoryless); a
+/// [`UnitWrapper`](crate::unit::UnitWrapper) that also saves the rest may add it.
 pub struct ClosureUnit<F> {
     description: UnitDescription,
     signals: Signals,
@@ -88,8 +88,8 @@ where
     E: Into<Box<dyn Error + Send + Sync>>,
 {
     /// As [`new`](ClosureUnit::new), with a `step` that may fail: a sensor without an answer, a socket that was closed.
-    /// An error ends the run as that of an FMU does, with the component, the time and the message, which has the
-    /// sources of the error, too.
+    /// An error ends the run as an FMU's error does, with the component, the time and the message, which also has the
+    /// sources of the error.
     ///
     /// ```
     /// use gyrator::{ClosureUnit, RunOptions, System};

@@ -64,7 +64,7 @@ impl FmuUnit {
             _ => Cause::Error,
         };
         let detail = error.detail.as_deref().unwrap_or_default();
-        // As where the process of the unit or of the run was ended.
+        // As if the process of the unit or of the run was ended.
         let message = match (error.status, detail) {
             (Status::TimedOut(time), detail) => {
                 let (time, call) = (time.as_secs_f64(), error.function);
@@ -366,7 +366,7 @@ pub(crate) fn describe(model: &ModelDescription) -> UnitDescription {
         (BTreeMap::new(), BTreeMap::new());
     for output in real(Causality::Output) {
         between_steps.insert(output, among(&inputs, model.output_dependencies(output)));
-        // An output whose start value is exact is no unknown of the initialisation.
+        // An output whose start value is exact is not an unknown of the initialisation.
         if model.variables[output].initial != Some(fmu::Initial::Exact) {
             at_start.insert(output, among(&inputs, model.initial_dependencies(output)));
         }

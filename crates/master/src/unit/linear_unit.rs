@@ -150,8 +150,8 @@ impl LinearUnit {
     }
 }
 
-/// Adds matrix · vector to a sum, column by column. In a loop of its own: the general product of nalgebra takes three times as
-/// long for a few states where it is not optimised.
+/// Adds matrix · vector to a sum, column by column. In a loop of its own: the general product of nalgebra takes three times
+/// as long for a few states if it is not optimised.
 fn add_product(sum: &mut [f64], matrix: &DMatrix<f64>, vector: &[f64]) {
     if sum.is_empty() {
         return;

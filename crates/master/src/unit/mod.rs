@@ -133,18 +133,18 @@ pub struct Variable {
     pub kind: VariableType,
     /// Its causality.
     pub causality: Causality,
-    /// Physical unit; `None` where the unit of measure is not given, which connects to anything.
+    /// Physical unit; `None` if the description gives none, which connects to anything.
     pub unit: Option<PhysicalUnit>,
     /// Whether a start value may be set before initialisation (C-31).
     pub has_start: bool,
-    /// Whether the unit keeps the start value that is set: it is no guess (FMI 2.0 §2.2.7,
-    /// `initial = exact`).
+    /// Whether the unit keeps the start value that is set: it is not a guess (FMI 2.0
+    /// §2.2.7, `initial = exact`).
     pub keeps_start: bool,
-    /// Start value of a real variable, where the description gives one.
+    /// Start value of a real variable, if the description gives one.
     pub start: Option<f64>,
-    /// Least and greatest legal value of a real variable; infinite where none is given.
+    /// Least and greatest legal value of a real variable; infinite if none is given.
     pub range: (f64, f64),
-    /// Usual magnitude of a real variable, where the description gives one.
+    /// Usual magnitude of a real variable, if the description gives one.
     pub nominal: Option<f64>,
     /// The variable of the same unit whose derivative by time this one is, as an index.
     pub derivative_of: Option<usize>,
@@ -186,7 +186,7 @@ impl Variable {
             .filter(|nominal| *nominal > 0.0 && nominal.is_finite())
     }
 
-    /// Magnitude of `value`, at least the nominal value, which is 1 where none is given (FMI 2.0
+    /// Magnitude of `value`, at least the nominal value, which is 1 if none is given (FMI 2.0
     /// §2.2.3, `nominal`).
     pub(crate) fn magnitude(&self, value: f64) -> f64 {
         value.abs().max(self.nominal_magnitude().unwrap_or(1.0))
@@ -213,7 +213,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// All but derivatives by time: those of a unit that takes and gives values.
+    /// All but derivatives by time: the abilities of a unit that takes and gives values.
     pub const OF_VALUES: Self = Self {
         input_derivatives: 0,
         output_derivatives: 0,
@@ -513,7 +513,7 @@ pub trait Unit: Send {
     /// Goes to the state of these bytes, in the same phase of a run as the unit was that gave them.
     ///
     /// # Errors
-    /// Bytes that are not those of such a unit; unsupported by default.
+    /// Bytes that do not belong to such a unit; unsupported by default.
     fn deserialize(&mut self, bytes: &[u8]) -> UnitResult {
         let _ = bytes;
         Err(unsupported(
@@ -557,7 +557,7 @@ pub(crate) fn set_inputs(inputs: &mut [f64], handles: &[Handle], values: &[f64])
     Ok(())
 }
 
-/// A value keeps its type, which is that of its variable.
+/// A value keeps its type, which is its variable's.
 impl Stored for Value {
     fn transfer(&mut self, stream: &mut StateStream) {
         match self {

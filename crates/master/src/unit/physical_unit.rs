@@ -7,7 +7,7 @@ use std::fmt;
 pub struct PhysicalUnit {
     /// Name, such as `km/h`.
     pub name: String,
-    /// Exponents of kg, m, s, A, K, mol, cd, rad; `None` where the description does not say.
+    /// Exponents of kg, m, s, A, K, mol, cd, rad; `None` if the description does not say.
     pub exponents: Option<[i32; 8]>,
     /// Factor to the base unit.
     pub factor: f64,
@@ -70,7 +70,7 @@ impl UnitMismatch {
     }
 }
 
-/// Exponents of kg, m, s, A, K, mol, cd: the angle is no dimension of its own.
+/// Exponents of kg, m, s, A, K, mol, cd: the angle has no dimension of its own.
 pub(crate) type Quantity = [i32; 7];
 
 impl PhysicalUnit {
@@ -80,12 +80,12 @@ impl PhysicalUnit {
             .is_some_and(|exponents| exponents[..7] == quantity)
     }
 
-    /// Conversion of values in `self` to values in `target` (C-57). Values pass as they are where one
-    /// of the two has no base unit.
+    /// Conversion of values in `self` to values in `target` (C-57). Values pass as they are if one of
+    /// the two has no base unit.
     ///
     /// # Errors
-    /// Where the units measure different things, where a factor is zero or a number is not finite, and
-    /// where a difference meets a value on a scale with an offset: FMI gives no offset that is right.
+    /// If the units measure different things, if a factor is zero or a number is not finite, or if a
+    /// difference meets a value on a scale with an offset. FMI gives no offset that is right.
     pub(crate) fn conversion_to(&self, target: &Self) -> Result<Conversion, UnitMismatch> {
         let (Some(from), Some(to)) = (&self.exponents, &target.exponents) else {
             return Ok(Conversion::IDENTITY);
@@ -131,7 +131,7 @@ impl PhysicalUnit {
 }
 
 impl fmt::Display for PhysicalUnit {
-    /// The name, and the base units where they are known and the name is not theirs: `kN (kg.m.s-2)`.
+    /// The name, and the base units if they are known and the name is not theirs: `kN (kg.m.s-2)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         let base = self.exponents.map(base_units);

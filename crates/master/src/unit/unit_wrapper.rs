@@ -41,8 +41,8 @@ macro_rules! pass_on {
                 }
             )*
 
-            /// As [`Unit::begin_step`]: by default it makes a whole step as [`step`](Self::step) does, which a wrapper
-            /// may override. A wrapper of steps that go on at the same time as others overrides this and `finish_step`, too.
+            /// As [`Unit::begin_step`]: by default it makes a whole step as [`step`](Self::step) does, which a wrapper may
+            /// override. A wrapper of steps that go on at the same time as others overrides both this and `finish_step`.
             ///
             /// # Errors
             /// As the unit inside.
@@ -85,7 +85,7 @@ pass_on! {
     /// It is then a [`Unit`] with all capabilities of the one inside; a capability that it cannot keep
     /// has to be taken from the [`description`](Self::description).
     ///
-    /// Real variables come by [`set_value`](Self::set_value) and [`get_value`](Self::get_value), too:
+    /// Real variables also come by [`set_value`](Self::set_value) and [`get_value`](Self::get_value):
     /// start values, and what a test bench writes and reads. A wrapper with a state of its own on which
     /// results depend overrides [`save`](Self::save) and [`restore`](Self::restore).
     ///

@@ -44,7 +44,7 @@ pub(super) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 /// The reason for a refused call.
 pub(super) const NULL_ARGUMENT: &str = "an argument is NULL";
 
-/// A list, or `None` where a list that is not empty is NULL.
+/// A list, or `None` if a list that is not empty is NULL.
 ///
 /// # Safety
 /// `pointer` is NULL or points to `count` values that do not change during `'a`.
@@ -56,7 +56,7 @@ pub(super) unsafe fn list<'a, T>(pointer: *const T, count: usize) -> Option<&'a 
     (!pointer.is_null()).then(|| unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// A list to write to, or `None` where a list that is not empty is NULL.
+/// A list to write to, or `None` if a list that is not empty is NULL.
 ///
 /// # Safety
 /// `pointer` is NULL or points to `count` initialised values with no other access during `'a`.

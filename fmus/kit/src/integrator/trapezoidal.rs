@@ -26,7 +26,7 @@ impl Newton {
         }
     }
 
-    /// Solves x' = start + h/2·(first + f(x')) for the model's states; its inputs are those of
+    /// Solves x' = start + h/2·(first + f(x')) for the model's states; its inputs belong to
     /// the end of the step.
     pub(super) fn solve<M: Model>(
         &mut self,

@@ -11,7 +11,7 @@ const STATE_CHANGES: usize = 4;
 
 /// Decides which messages are sent.
 ///
-/// The reason of a call that failed and notes are always sent; warnings and debug messages only where
+/// The reason of a call that failed and notes are always sent; warnings and debug messages only if
 /// logging is on for their category.
 pub(super) struct Log {
     enabled: [bool; LOG_CATEGORIES.len()],
@@ -52,7 +52,7 @@ impl Log {
         }
     }
 
-    /// Says what the user has to know, where logging is off also.
+    /// Says what the user has to know, also if logging is off.
     pub(super) fn note(&self, message: &str) {
         (self.sink)(fmi2_abi::WARNING, LOG_CATEGORIES[0].0, message);
     }

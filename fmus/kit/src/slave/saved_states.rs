@@ -97,7 +97,7 @@ impl<S: Simulation> Slave<S> {
         })
     }
 
-    /// `fmi2FreeFMUstate`; no state is no error.
+    /// `fmi2FreeFMUstate`; no state is not an error.
     pub(crate) fn free_state(&mut self, handle: &mut Option<Handle>) -> Status {
         self.call(Function::FreeFmuState, |slave| {
             if handle.is_some() {

@@ -91,7 +91,7 @@ fn step_with_input(slave: &mut Slave<InProcess<Model>>, input: f64) -> Status {
     slave.do_step(slave.unit.time(), 1.0, false)
 }
 
-/// Calls `function` with arguments that are fine where the call is legal.
+/// Calls `function` with arguments that are fine if the call is legal.
 fn call(slave: &mut Slave<InProcess<Model>>, function: Function) -> Status {
     match function {
         Function::SetDebugLogging => slave.set_debug_logging(false, &[]),

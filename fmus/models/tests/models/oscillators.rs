@@ -79,7 +79,7 @@ fn coupling_force_in_closed_form() {
     }
 }
 
-/// Inner steps of h/4 give the same bits as four communication steps, where inputs are constant.
+/// Inner steps of h/4 give the same bits as four communication steps, if inputs are constant.
 #[test]
 fn inner_steps_divide_the_communication_step() {
     let mut fine = Named::<OscillatorMotion>::new(&[("f", 3.0)]);

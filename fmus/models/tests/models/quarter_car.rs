@@ -1,6 +1,6 @@
 //! The halves of the quarter car, alone and coupled, in process.
 //!
-//! The numbers of coupled runs are those of `crates/benchmark/reference/quarter_car.py`, after Sadjina & Pedersen
+//! The numbers of coupled runs come from `crates/benchmark/reference/quarter_car.py`, after Sadjina & Pedersen
 //! (2019), printed to nine digits.
 
 use fmu_kit::{InProcess, Model, ValueReference};
@@ -290,7 +290,7 @@ fn exact_velocity_gives_exact_force() {
     assert!((coarse / fine - 4.0).abs() < 0.05, "{}", coarse / fine);
 }
 
-/// ∂F/∂v against central differences, and finite where the slope is not.
+/// ∂F/∂v against central differences, and finite if the slope is not.
 #[test]
 fn damping_is_the_slope_of_the_force() {
     for damper in [LINEAR, NONLINEAR] {

@@ -1,6 +1,6 @@
 //! The models of the hydraulic cranes of Rahikainen et al. (2020).
 //!
-//! Numbers without another source are those of `crates/benchmark/reference/crane_mechanics.py`, and of the circuits of
+//! Numbers without another source come from `crates/benchmark/reference/crane_mechanics.py`, and for the circuits from
 //! `crates/benchmark/reference/hydraulics.py` by Runge-Kutta 4 in steps of 20 µs.
 
 use fmu_models::{CraneMechanics, HydraulicCircuit, Throttle};

@@ -67,8 +67,8 @@ fn a_change_that_turns_a_jump_back_is_no_line() {
     assert_eq!([0.4, -0.6, -2.0].map(after_change), [1, 1, 1]);
 }
 
-/// The areas of the polynomials over the steps, as a whole, are those of the values by the trapezoidal rule once the signal rests
-/// again, whenever it is held and when on a line.
+/// Once the signal rests again, the areas of the polynomials over all steps equal the trapezoidal areas of the values,
+/// whenever it is held and when on a line.
 #[test]
 fn nothing_is_left_of_a_pulse_that_is_held_and_on_a_line_by_turns() {
     let values = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, -1.0, 0.0, 0.0, 0.0];
@@ -152,7 +152,7 @@ fn a_higher_degree_has_to_be_better_and_a_lower_one_as_good() {
     assert_eq!(chosen(3, [5.0, 4.0, 3.0, 2.0]), 3);
 }
 
-/// The degree rises with each value of a smooth signal, and not beyond the line where the line has missed
+/// The degree rises with each value of a smooth signal, and not beyond the line if the line has missed
 /// the third value by as much as hold.
 #[test]
 fn the_degree_rises_from_the_start() {
@@ -191,7 +191,7 @@ fn a_unit_that_takes_values_only_gets_the_mean() {
     assert_eq!(cubic.truncated(0), cubic);
 }
 
-/// Equal spans have formulas of their own, which agree with those of any spans.
+/// Equal spans have formulas of their own, which agree with the formulas for any spans.
 #[test]
 fn equal_spans_are_no_exception() {
     let values: Vec<f64> = (0..9).map(|k| (0.3 * f64::from(k)).exp()).collect();
@@ -235,7 +235,7 @@ fn each_communication_step_of_a_unit_that_takes_values_has_its_mean() {
         let mean = 4.0 * (integral(5.25 + part) - integral(5.0 + part));
         assert!((curve.at(part) - mean).abs() < 1e-8, "{part}");
     }
-    // Its error is that of the prediction, which is exact here.
+    // Its error is the error of the prediction, which is exact here.
     assert!(auto.error_of_prediction().unwrap().abs() < 1e-8);
 }
 
@@ -276,8 +276,8 @@ fn inner_steps_get_the_values_at_their_starts() {
     assert!((mean - 0.5 * (polynomial.at(0.0) + polynomial.at(0.5))).abs() < 1e-12);
 }
 
-/// A ramp over two communication steps in each step, which turn out to be inner steps: the receiver was to get the mean of the
-/// values at their starts, 7 + k and 7 + k + 1/2, from the first step on.
+/// A ramp over two communication steps in each step, which turn out to be inner steps. The receiver was to get the mean of
+/// the values at their starts, 7 + k and 7 + k + 1/2, from the first step on.
 #[test]
 fn communication_steps_get_the_values_at_their_starts() {
     let mut auto = Auto::default();

@@ -1,8 +1,8 @@
 //! The order of the weight, chosen for a signal by its own past.
 //!
-//! The compensators of all orders see the signal. At each exchange, the mean of what each of them would have passed on since the last
-//! one is compared with the mean of the signal: the impulse that its receiver would have missed. The squares are averaged, and the order
-//! changes to the best one where that has been better by a part for several exchanges in a row.
+//! The compensators of all orders see the signal. At each exchange, the mean of what each of them would have passed on since
+//! the last one is compared with the mean of the signal: the impulse that its receiver would have missed. The squares are
+//! averaged, and the order changes to the best one if that has been better by a part for several exchanges in a row.
 //!
 //! Source: own. A weight of first order is right for wide-band signals, of second or third order for smooth ones.
 
@@ -15,7 +15,7 @@ use crate::state_stream::{StateStream, Stored};
 
 /// Part of the average that an exchange keeps: it looks back on about ten of them.
 const MEMORY: f64 = 0.9;
-/// Squared error of a better order over that of the one in use, at most: 0.7 of its error.
+/// Squared error of a better order divided by the present order's, at most: 0.7 of its error.
 const BETTER: f64 = 0.5;
 /// Exchanges in a row at which one order has to be the best of all.
 const FEWEST_EXCHANGES: u32 = 10;
@@ -33,7 +33,7 @@ pub(super) struct WeightOrders {
     receiver_parts: u32,
     /// Communication steps of the source since the last exchange; `None` before the first.
     part: Option<u32>,
-    /// Sum of the signal's values since then, those of exchanges half.
+    /// Sum of the signal's values since then; values at exchanges count half.
     sum: f64,
     /// The best order of the last exchanges, if it is another one, and how many they are.
     rival: usize,
@@ -283,8 +283,8 @@ mod tests {
         assert_eq!(orders.changes(), expected.collect::<Vec<_>>());
     }
 
-    /// The errors are averaged squares of the mean of the signal by the trapezoidal rule less that of the receiver's input: the value
-    /// that was sent, or the course of the filter.
+    /// The errors are averaged squares of the mean of the signal by the trapezoidal rule, less the mean of the receiver's
+    /// input (the sent value, or the course of the filter).
     #[test]
     fn the_impulses_of_exchanges_are_compared() {
         for is_smoothed in [false, true] {

@@ -399,7 +399,7 @@ fn entry<const ALL: bool>(name: &'static str) -> Entry<dyn Method> {
     }
 }
 
-/// An iteration goes back to the state in which it began, and ends where its test is content.
+/// An iteration goes back to the state in which it began, and ends when its test is content.
 #[test]
 fn an_iteration_goes_back() {
     let mut system = System::new(1.0);
