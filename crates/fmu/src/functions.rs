@@ -54,7 +54,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Finds the functions, or all those of `needed` that are missing.
+            /// Finds the functions, or all names in `needed` that are missing.
             pub(crate) fn look_up(handle: &Handle, needed: &[&str]) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(
@@ -120,8 +120,8 @@ functions! {
     }
 }
 
-/// C names of the functions that a run of this FMU cannot do without: those of the values of a type only if it has variables of
-/// this type. Some tools leave the others out.
+/// C names of the functions that a run of this FMU needs. Functions for the values of a type are needed only if it has
+/// variables of this type. Some tools leave the others out.
 #[must_use]
 pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
     let is_needed = |name: &&&str| {

@@ -73,7 +73,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<bool> {
     }
 }
 
-/// Limits that hold for all processes of the command, also where this one ends before them.
+/// Limits that hold for all processes of the command, also if this one ends before them.
 #[cfg(target_os = "linux")]
 fn restrict(child: &Child, limit: Duration) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};

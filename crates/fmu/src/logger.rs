@@ -39,7 +39,7 @@ const LONGEST_MESSAGE: usize = 65_536;
 /// Lines kept while an instance is being made, to explain a failure.
 const KEPT_LINES: usize = 20;
 
-/// Where the messages of one instance go.
+/// The receiver of the messages of one instance.
 #[derive(Debug)]
 pub(crate) struct LogSink {
     id: usize,
@@ -261,7 +261,7 @@ fn shortened(mut text: String, most: usize) -> String {
     text
 }
 
-/// A copy of a C string, bytes that are no UTF-8 replaced; empty for NULL.
+/// A copy of a C string, bytes that are not UTF-8 replaced; empty for NULL.
 ///
 /// # Safety
 /// `string` is NULL or points to a C string that lives during the call.

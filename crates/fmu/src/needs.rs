@@ -33,10 +33,10 @@ pub struct Needs {
     pub undefined_symbols: Vec<String>,
     /// Functions of FMI that no run can do without and that the library does not export.
     pub missing_functions: Vec<&'static str>,
-    /// The libpython that is loaded for the library, where it uses an interpreter and names no library
+    /// The libpython that is loaded for the library, if it uses an interpreter and names no library
     /// that has it.
     pub python: Option<PathBuf>,
-    /// Directories where libraries were looked for, in this order, before the system's own list.
+    /// Directories that were searched for libraries, in this order, before the system's own list.
     pub searched: Vec<PathBuf>,
 }
 
@@ -47,7 +47,7 @@ pub struct NeededLibrary {
     pub name: String,
     /// File name of the first library that needs it.
     pub needed_by: String,
-    /// Where it was found; `None` if it is missing.
+    /// Its path; `None` if it is missing.
     pub found: Option<PathBuf>,
     /// Where to get it if it is missing, as far as that is known: a package, or a product.
     pub package: Option<&'static str>,

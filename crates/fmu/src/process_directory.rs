@@ -1,4 +1,4 @@
-//! Where a process unpacks its FMUs: small ones without resources into memory, where the system has a
+//! The place into which a process unpacks its FMUs: small ones without resources into memory, if the system has a
 //! directory for that, all others onto the disk. FMUs write files of any size beside their resources.
 
 use std::path::Path;
@@ -25,7 +25,7 @@ type Shared = Mutex<Weak<ProcessDirectory>>;
 pub(crate) struct ProcessDirectory(OwnDirectory);
 
 impl ProcessDirectory {
-    /// A new directory in that of this process on disk.
+    /// A new directory in this process's directory on disk.
     pub(crate) fn new_on_disk() -> Result<(Arc<Self>, TempDir), OpenError> {
         let of_process = Self::shared(&ON_DISK, &plain_directory())?;
         let own = of_process.directory()?;

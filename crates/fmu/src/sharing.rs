@@ -28,8 +28,8 @@ pub struct Sharing {
     pub unique_symbols: usize,
     /// Libraries with thread-local variables: an instance stays on the thread that made it.
     pub thread_local: Vec<String>,
-    /// Functions of the C library with a state of the process. Each instance has a state of its own; that of `strtok` is safe
-    /// within a call.
+    /// Functions of the C library with a state of the process. Each instance has a state of its own; the state of `strtok` is
+    /// safe within a call.
     pub c_functions: Vec<&'static str>,
     /// Functions of the C library with a state that cannot be kept apart in one process.
     pub shared_c_functions: Vec<&'static str>,
@@ -53,7 +53,7 @@ pub fn claim_process() -> bool {
 }
 
 impl Sharing {
-    /// What the files show: those of the FMU's library for this machine and of all that lies beside it, and among the
+    /// What the files show: the FMU's library for this machine, all files beside it, and the
     /// resources below `root`. An FMU for one instance per process (`only_once`) may load all of them.
     pub(crate) fn of(library: &Path, root: &Path, only_once: bool) -> Self {
         let mut sharing = Self::default();

@@ -58,7 +58,7 @@ impl Cursor {
     #[inline(always)]
     pub(crate) fn calls_of(&self, function: Function) -> impl Fn(Tag) + use<'_> {
         let code = u64::from(Activity::Call(function).code());
-        // In a register: the calls of an FMU could change where it is in memory, as far as the compiler knows.
+        // In a register: the calls of an FMU could change its place in memory, as far as the compiler knows.
         let slot = self.0.slot();
         move |tag| slot.activity.store(code | tag.0, Relaxed)
     }
@@ -76,7 +76,7 @@ impl Cursor {
     }
 }
 
-/// The readings of all `slots` in use, with their numbers. A call in a cursor is that of the instance whose slot it names:
+/// The readings of all `slots` in use, with their numbers. A cursor names the slot of the instance that makes the call:
 /// nothing of it is believed but that there is such a slot.
 pub fn readings(slots: &[Slot]) -> Vec<(usize, Reading)> {
     let own = slots.iter().enumerate();

@@ -39,7 +39,7 @@ impl Instance {
         }
     }
 
-    /// The status that the step ends with, or the reason to wait no longer; an error where the FMU
+    /// The status that the step ends with, or the reason to wait no longer; an error if the FMU
     /// cannot be asked.
     fn ask_until_the_end(&self) -> Result<Result<fmi2_abi::Status, Status>, String> {
         let begin = Instant::now();

@@ -201,7 +201,7 @@ impl Instance {
     /// Asks for a value that nothing depends on: if the FMU answers with an error, the state of the instance stays as it is.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// As `read`.
     pub fn try_read(&mut self, read: impl FnOnce(&mut Self) -> CallResult) -> CallResult {
         let before = self.state;
         let answer = read(self);
