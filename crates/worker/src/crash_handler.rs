@@ -62,7 +62,7 @@ pub(crate) fn handle(handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_
     // crashes would end the process before the first crash is noted.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     for signal in SIGNALS {
-        // Where it cannot be installed, less is known of a crash.
+        // If it cannot be installed, less is known of a crash.
         signals::action(signal, Some(&action));
     }
 }
@@ -137,7 +137,7 @@ fn thread() -> c_int {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Where a thread was.
+/// The place of a thread in its code.
 #[derive(Default)]
 struct Place {
     instruction: usize,

@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex;
 
-// Files that the model check compiles as well have them from here, where it has its own.
+// Files that the model check also compiles import them from here; the model check has its own in this place.
 pub(crate) use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Types that may be changed by another process at any time.
@@ -155,7 +155,7 @@ impl SharedMemory {
     }
 
     /// Copies bytes into the memory, at `offset`, through atomics: another process, or an FMU that
-    /// writes where it must not, may use them at the same time. Bytes that do not fit are left out.
+    /// writes out of bounds, may use them at the same time. Bytes that do not fit are left out.
     pub fn store_bytes(&mut self, offset: usize, bytes: &[u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
         let (head, words, tail) = self.parts(offset, length);
@@ -213,7 +213,7 @@ impl SharedMemory {
     }
 
     /// `length` bytes from `offset`, in whole words as far as they are aligned: the bytes before
-    /// the first word, the words, and the bytes after them. Empty where they do not fit in.
+    /// the first word, the words, and the bytes after them. Empty if they do not fit in.
     fn parts(&self, offset: usize, length: usize) -> (&[AtomicU8], &[AtomicU64], &[AtomicU8]) {
         let head = (offset.wrapping_neg() % size_of::<u64>()).min(length);
         let words = (length - head) / size_of::<u64>();

@@ -1,4 +1,4 @@
-//! Data that bring a new worker to where the old one was: its state of some steps ago as bytes, and
+//! Data that bring a new worker to the point of the old one: its state of some steps ago as bytes, and
 //! all requests since.
 
 use gyrator_system::Restart;

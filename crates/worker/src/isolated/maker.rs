@@ -16,12 +16,12 @@ use super::request::{Rare, Request, Start};
 use super::unit::IsolatedUnit;
 use super::wait_policy::Spinning;
 
-/// Makes units of FMUs, in processes of their own where the system asks for it.
+/// Makes units of FMUs, in processes of their own if the system asks for it.
 ///
-/// A component gets one if it says `isolate = true` or `restart = …`. It gets one by itself if it cannot share this process
-/// with another component, with a note that says why: its FMU [brings libraries](gyrator_fmu::Sharing::companions) of which
-/// a process has one, or calls functions of the C library whose state cannot be kept apart, and an earlier component does so
-/// too; or the run [wants it](UnitMaker::set_apart). `isolate = false` forbids it.
+/// A component gets one if it says `isolate = true` or `restart = …`. It also gets one if it cannot share this process
+/// with another component; a note says why. This is so if its FMU [brings libraries](gyrator_fmu::Sharing::companions) of
+/// which a process has one, or calls functions of the C library whose state cannot be kept apart, and an earlier component
+/// does so too; or if the run [wants it](UnitMaker::set_apart). `isolate = false` forbids it.
 ///
 /// The program has to call [`hook`](crate::hook) first thing in its `main`, because a worker is this
 /// program once more.
@@ -101,9 +101,9 @@ impl Isolation {
         self.chosen.insert(component);
     }
 
-    /// The working directory of a component, if it is not that of the starter of processes: that of the thread that makes
-    /// the run, and below it a folder with the name of the component if the same FMU has others, which may write files of the
-    /// same names.
+    /// The working directory of a component, if the starter of processes has another one: the directory of the thread that
+    /// makes the run, and below it a folder with the name of the component if the same FMU has others, which may write files
+    /// of the same names.
     fn directory(&self, name: &str) -> Option<WorkingDirectory> {
         let of_run = std::env::current_dir().ok()?;
         // A run beside another one neither makes nor removes the folders of that.

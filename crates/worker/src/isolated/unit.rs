@@ -55,11 +55,11 @@ struct KeptState(u32);
 struct SerializedState(Vec<u8>);
 
 impl<H: Host> IsolatedUnit<H> {
-    /// Lets `host` start a process that loads the FMU of the component `name`, and again as `restart` says where it is
+    /// Lets `host` start a process that loads the FMU of the component `name`, and again as `restart` says if it is
     /// lost; its time is measured by `profile`.
     ///
     /// # Errors
-    /// In the words of the run where there is no such process.
+    /// In the words of the run if the process does not start.
     pub fn start(
         order: &UnitOrder<'_>,
         host: H,
