@@ -30,7 +30,7 @@ struct Shared {
     /// Rows that wait: their times, and each column.
     time: Vec<f64>,
     waiting: Vec<Vec<f64>>,
-    /// The times of all rows, where columns are added later.
+    /// The times of all rows, if columns are added later.
     times: Option<Vec<f64>>,
     rows: u64,
 }

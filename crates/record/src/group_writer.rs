@@ -139,13 +139,13 @@ impl GroupWriter {
     }
 
     /// Waits until the thread is done with the header, which was handed over, and has the memory of a group: what a process takes
-    /// while it steps is held against its FMUs, and looking for the FMU takes seconds where there are many.
+    /// while it steps is held against its FMUs, and looking for the FMU takes seconds if there are many.
     pub(crate) fn await_memory(&self) {
         // A thread that has failed gives nothing back, and says why in the end.
         drop(self.used.recv());
     }
 
-    /// Hands bytes over, in the order of the file. Waits where the thread is behind.
+    /// Hands bytes over, in the order of the file. Waits if the thread is behind.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut block = self.used.try_recv().unwrap_or_default();
         block.clear();
@@ -179,7 +179,7 @@ fn keep_freed_memory() {
     drop(std::hint::black_box(vec![0_u8; KEPT]));
 }
 
-/// The blocks as a file that ends where no more come.
+/// The blocks as a file that ends with the last of them.
 struct Blocks {
     received: Receiver<Vec<u8>>,
     done: mpsc::Sender<Vec<u8>>,

@@ -68,7 +68,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(None)
             .set_key_value_metadata(Some(metadata))
-            // Ranges of whole groups are enough: those of each page would be a large part of the file's end.
+            // Ranges of whole groups are enough: ranges of each page would be a large part of the file's end.
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_dictionary_enabled(false);
@@ -156,7 +156,7 @@ impl<W: Write + Send> ColumnarWriter for ParquetWriter<W> {
     }
 }
 
-/// Writes a column of a group. `is_missing` is empty where no value is.
+/// Writes a column of a group. `is_missing` is empty if no value is.
 fn write<T: DataType>(
     mut column: SerializedColumnWriter<'_>,
     values: &[T::T],

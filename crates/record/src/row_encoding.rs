@@ -97,7 +97,7 @@ impl Encoding {
                 buffer.replace_last(b'\n');
             }
             Self::Doubles => reals.for_each(|number| buffer.push_doubles(&[number])),
-            // Columns are added where its rows become columns.
+            // Columns are added when its rows become columns.
             #[cfg(feature = "parquet")]
             Self::Spool(_) => {}
         }
@@ -188,7 +188,7 @@ impl DoublesHeader {
         row_length(self.names.len())
     }
 
-    /// The names, where all of them are there.
+    /// The names, if all of them are there.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (&MARK, text) = bytes.split_first()? else {
@@ -207,7 +207,7 @@ impl DoublesHeader {
     ///
     /// # Errors
     ///
-    /// The error of the reader. `None` where the names make no sense.
+    /// The error of the reader. `None` if the names make no sense.
     pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
         let (mut bytes, mut lines) = (Vec::new(), Lines::default());
         while lines.count == 0 && bytes.len() < LONGEST_NAMES {
@@ -234,7 +234,7 @@ impl DoublesHeader {
 }
 
 /// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error:
-/// returns the number of whole rows, the bytes up to the end of the last one, and whether there are none after it.
+/// returns the number of whole rows, the bytes up to the end of the last one, and whether nothing follows it.
 #[must_use]
 pub fn count_rows(mut reader: impl BufRead) -> (u64, u64, bool) {
     #[cfg(feature = "parquet")]

@@ -264,7 +264,7 @@ fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
     assert_eq!(dates.time, [0.0, 86400.0, 172_800.0]);
 }
 
-/// A length that a buffer does not have is no wish for memory.
+/// A length that a buffer does not have must not reserve memory.
 #[test]
 fn lengths_of_compressed_columns_are_not_believed() {
     let folder = tempfile::tempdir().unwrap();
