@@ -141,8 +141,8 @@ impl<W: Output> ColumnarSink<W> {
         self.rows.output().thread = thread.and_then(Result::ok);
     }
 
-    /// An error of the thread, which ends the run. If an FMU has closed the file of columns, this is not the place to report it: the rows
-    /// say so if their file is closed as well; otherwise the columns are written in the end.
+    /// An error of the thread, which ends the run. None if an FMU has closed the file of columns: the rows say so if their file
+    /// is closed as well; otherwise the columns are written in the end.
     fn check_thread(&mut self) -> Result<(), RecordError> {
         let thread = &self.rows.output().thread;
         if !thread.as_ref().is_some_and(GroupWriter::has_failed) {

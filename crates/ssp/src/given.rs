@@ -83,7 +83,7 @@ pub(crate) fn converted(value: Value, linear: Linear) -> Value {
     }
 }
 
-/// The conversion of a value; `None` where the units measure different things, which is reported.
+/// The conversion of a value; `None` if the units measure different things, which is reported.
 pub(crate) fn conversion(
     from: Option<&Unit>,
     to: Option<&Unit>,

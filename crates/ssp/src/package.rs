@@ -1,4 +1,4 @@
-//! Where the files of a system lie: in an archive, in a folder, or beside an `.ssd`.
+//! The files of a system: in an archive, in a folder, or beside an `.ssd`.
 //!
 //! All files of a package are one text, one after the other, with the path of each (`Source::included`): every place
 //! of a system is one byte offset, and no part of the engine has to know how many files a system came from.
@@ -39,7 +39,7 @@ pub(crate) struct Package {
 
 /// A file that a description refers to.
 pub(crate) struct Reference {
-    /// Where it lies.
+    /// Its path on disk.
     pub(crate) path: PathBuf,
     /// Its path in messages.
     pub(crate) shown: PathBuf,
@@ -83,7 +83,7 @@ impl Package {
         }
     }
 
-    /// Names of the descriptions beside the usual one, without their ending, sorted; none where the
+    /// Names of the descriptions beside the usual one, without their ending, sorted; none if the
     /// path names a description.
     pub(crate) fn variants(&self) -> Vec<String> {
         if self.description != Path::new(DESCRIPTION) {

@@ -21,7 +21,7 @@ use crate::tree::Reader;
 /// How a system is read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of the parameter sets that are applied; where empty, all sets that the system binds
+    /// Names of the parameter sets that are applied; if empty, all sets that the system binds
     /// are, as the standard has it.
     pub parameter_sets: Vec<String>,
     /// Name of the description that is read in place of `SystemStructure.ssd`, without its ending.

@@ -79,7 +79,7 @@ pub struct Metric {
     /// Of which variable: an output `component.variable`, or `bond.<name>.<value>` with the values
     /// of a result file.
     pub variable: String,
-    /// When; always where `None`.
+    /// When; always if `None`.
     pub window: Option<Window>,
     /// The time of a [`Quantity::Value`], s.
     pub at: Option<f64>,
@@ -210,7 +210,7 @@ impl Meter {
         }
     }
 
-    /// Measured values; `None` where there was no point, or the reference ends too early.
+    /// Measured values; `None` for a value without points, or if the reference ends too early.
     pub(crate) fn results(&self, reference: Option<&ReferenceTrajectory>) -> Vec<Option<f64>> {
         let result = |place: &MeterPlace| match place {
             MeterPlace::Gauge(place) => self.gauges[*place].result(reference),

@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::tally::{HOST_LOST, INVALID};
 use crate::trial::TrialOutcome;
 
-/// Runs that a process leaves to others before it ends. Each of them costs a process; where few are left, a process that
+/// Runs that a process leaves to others before it ends. Each of them costs a process. With few of them, a process that
 /// has no descriptors any more ends soon, and one with cases that fail by themselves makes the cases between them.
 const MOST_SUSPECTS: usize = 10;
 
@@ -81,7 +81,7 @@ impl<'a> Renewal<'a> {
     }
 }
 
-/// Whether a run has failed at its start, or where something was missing, as another process may not find it.
+/// Whether a run has failed at its start, or because something was missing that another process may find.
 fn is_doubtful(outcome: &TrialOutcome) -> bool {
     match outcome.stop_reason {
         HOST_LOST => true,

@@ -108,7 +108,7 @@ impl Samples {
         self.last_time = time;
     }
 
-    /// The value of a sample; `None` where its time did not come, or was before the start.
+    /// The value of a sample; `None` if its time did not come, or was before the start.
     pub(crate) fn value(&self, number: usize) -> Option<f64> {
         self.values[number]
     }

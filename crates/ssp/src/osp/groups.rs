@@ -39,7 +39,7 @@ impl Group {
         self.power_port().map(|(_, effort, flow)| (effort, flow))
     }
 
-    /// Its variables, and those of the groups in it.
+    /// Its variables, and the variables of the groups in it.
     pub(super) fn all_variables(&self) -> Vec<&Spanned<String>> {
         let inner = self.groups.iter().flat_map(Self::all_variables);
         self.variables.iter().chain(inner).collect()

@@ -8,7 +8,7 @@
 pub struct Parameter {
     /// Key of the system file, as studies vary it.
     pub key: String,
-    /// Where the search begins, inside the bounds.
+    /// Start of the search, inside the bounds.
     pub start: f64,
     /// Lower bound.
     pub minimum: Option<f64>,

@@ -103,7 +103,7 @@ mod tests {
         .unwrap()
     }
 
-    /// 2·x₁ + x₂² − x₁·x₃ on the four levels: the effect of x₂ is the sum of both ends, 2/3 or 4/3; that of x₁ is 2 − x₃.
+    /// 2·x₁ + x₂² − x₁·x₃ on the four levels: the effect of x₂ is the sum of both ends, 2/3 or 4/3; the effect of x₁ is 2 − x₃.
     #[test]
     fn effects_of_a_polynomial() {
         let places = made(4000, 4);
