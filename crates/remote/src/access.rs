@@ -31,7 +31,7 @@ const TOKEN: usize = 32;
 /// Longest file of certificates, of a key or of tokens, bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// Why there is no access.
+/// Why access is not possible.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {

@@ -16,11 +16,11 @@
 //!
 //! Linux only: elsewhere the crate is empty.
 //!
-//! The unit, its journal for restarts, the reads sent ahead and the bytes of requests and replies are those of an
-//! isolated component: a second protocol would be a second place for every mistake. The bytes travel as one field of
+//! The unit, its journal for restarts, the reads sent ahead and the bytes of requests and replies are shared with
+//! isolated components: a second protocol would be a second place for every mistake. The bytes travel as one field of
 //! a protobuf message in one stream of gRPC, which proxies, tools and other languages know; what comes once is
 //! `postcard`, as between processes. A thread on each side drives one connection for each component, so that steps go
-//! on at the same time and a slow one holds up no other. There is no reconnection.
+//! on at the same time and a slow one holds up no other. A lost connection is not opened again.
 //!
 //! Signs of life are messages of the host while a reply is waited for, not pings of HTTP/2. They show that the host
 //! serves, carry the calls of the FMU, and need no thread of the run that answers pings while an FMU computes there.

@@ -158,7 +158,7 @@ impl Trial {
         Ok(instance)
     }
 
-    /// Does the step of this number; false where the FMU ends the simulation.
+    /// Does the step of this number; false if the FMU ends the simulation.
     pub(crate) fn step(instance: &mut Instance, grid: Grid, number: u32) -> Result<bool, Stop> {
         Self::step_with(instance, grid, number, true)
     }

@@ -117,7 +117,7 @@ impl Place {
     /// Admits the connection with what `permit` gives, unless it is already.
     ///
     /// # Errors
-    /// Those of `permit`.
+    /// As `permit`.
     pub(super) fn admit<E>(&self, permit: impl FnOnce() -> Result<Permit, E>) -> Result<(), E> {
         let mut kind = self.lock();
         if matches!(*kind, Kind::Applicant(_)) {

@@ -118,8 +118,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Adds the documents of included files to that of the system file: lists are joined, and of a key
-/// that both have, the one of the file that includes counts.
+/// Adds the documents of included files to the system file: lists are joined, and if both have a
+/// key, the file that includes counts.
 pub(super) fn merge<'a>(
     root: &mut DeTable<'a>,
     included: Vec<DeTable<'a>>,

@@ -23,7 +23,7 @@ use crate::system_file::{Component, Connection, Experiment, SystemFile};
 /// Returns the problems of the text; names are not checked ([`check`](crate::check)).
 pub fn supplement(system: &mut SystemFile, range: Range<usize>) -> Vec<Problem> {
     let source = Arc::clone(&system.source);
-    // Spaces in place of what stands before: all places are those of the whole text.
+    // Spaces instead of the text before: all offsets are then valid for the whole text.
     let mut text = " ".repeat(range.start);
     text.push_str(&source.text[range]);
     let (mut document, errors) = DeTable::parse_recoverable(&text);

@@ -98,7 +98,7 @@ pub(super) fn another(real: &RealAttributes, value: f64, magnitude: f64) -> Opti
 }
 
 /// The parameters that have another value after initialization than was set, with that value;
-/// `None` where the FMU refuses the values, which it may.
+/// `None` if the FMU refuses the values, which it may.
 fn lost<'a>(
     fmu: &Fmu,
     changed: &'a [Changed<'_>],
