@@ -40,11 +40,11 @@ pub const OK: Status = 0;
 pub const WARNING: Status = 1;
 /// The call was refused (a value rejected, a step not finished); the instance is as before.
 pub const DISCARD: Status = 2;
-/// The instance cannot go on, other instances of the FMU can.
+/// The instance cannot continue, other instances of the FMU can.
 pub const ERROR: Status = 3;
 /// All instances of the FMU are corrupt.
 pub const FATAL: Status = 4;
-/// The step goes on in the background.
+/// The step continues in the background.
 pub const PENDING: Status = 5;
 
 /// `fmi2Type`, the kind of instance that is asked for.

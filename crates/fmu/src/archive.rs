@@ -121,7 +121,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Refuses every entry that could do harm, also those that are never unpacked.
+    /// Refuses every entry that could do harm, even if it is never unpacked.
     fn check_entries(&mut self, warnings: &mut Vec<Warning>) -> Result<(), OpenError> {
         let count = self.zip.len();
         if count as u64 > self.limits.entries {
@@ -345,7 +345,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Unpacks one entry, counting the bytes that come out and not those that it declares.
+    /// Unpacks one entry, counting the bytes that come out instead of its declared size.
     fn unpack(
         &mut self,
         name: &str,

@@ -158,9 +158,9 @@ pub(crate) struct Binary {
     pub(crate) defined: BTreeSet<String>,
     /// Symbols that some other library has to have.
     pub(crate) undefined: BTreeSet<String>,
-    /// Symbols of which a process has one for all libraries (`STB_GNU_UNIQUE`).
+    /// Symbols that exist once in a process, for all libraries (`STB_GNU_UNIQUE`).
     pub(crate) unique: usize,
-    /// It has variables of which each thread has its own (`PT_TLS`).
+    /// It has variables that exist once in each thread (`PT_TLS`).
     pub(crate) is_thread_local: bool,
 }
 

@@ -319,7 +319,7 @@ pub enum Status {
     Warning,
     /// The FMU refuses; it is as before the call.
     Discard,
-    /// The instance cannot go on.
+    /// The instance cannot continue.
     Error,
     /// All instances of the FMU are corrupt.
     Fatal,

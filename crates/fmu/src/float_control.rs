@@ -1,8 +1,8 @@
 //! The floating-point control words of a thread (C-77, R-33).
 //!
-//! FMI 2.0 (section 2.1.1) forbids an FMU to leave them changed, but some do: a library that was
-//! linked with `-ffast-math` switches denormal numbers off when it is loaded, a numeric library
-//! sets the rounding mode, a debugging aid turns traps on. All other FMUs of the thread would then
+//! FMI 2.0 (section 2.1.1) forbids an FMU to leave them changed, but some do. A library that was
+//! linked with `-ffast-math` switches denormal numbers off when it is loaded. A numeric library
+//! sets the rounding mode. A debugging aid turns traps on. All other FMUs of the thread would then
 //! silently compute something else.
 //!
 //! So a change must be found before the next call of another FMU. Reading MXCSR

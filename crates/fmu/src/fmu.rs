@@ -141,8 +141,8 @@ impl Fmu {
         })))
     }
 
-    /// The same FMU with libraries of its own: a fatal error of an instance of the one leaves those
-    /// of the other alone. The unpacked files and the description are shared.
+    /// The same FMU with its own libraries: after a fatal error of an instance of one of the two, instances of the
+    /// other can still be used. The unpacked files and the description are shared.
     #[must_use]
     pub fn with_own_libraries(&self) -> Self {
         let inner = &*self.0;
@@ -169,8 +169,8 @@ impl Fmu {
         Self::open_with(&inner.path, &inner.options)
     }
 
-    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
-    /// parts.
+    /// The names of unpacked files that code of the FMU has changed, and of files that it has written beside them, with `/`
+    /// between their parts.
     ///
     /// # Errors
     /// If the files cannot be looked at.
@@ -284,7 +284,7 @@ impl Fmu {
         &self.0.options
     }
 
-    /// Whether a library of the FMU uses a Python interpreter, of which a process has one for all
+    /// Whether a library of the FMU uses a Python interpreter: a process has one for all
     /// instances of all FMUs.
     #[must_use]
     pub fn uses_python(&self) -> bool {
@@ -304,8 +304,8 @@ impl Fmu {
 
     /// Makes an instance for co-simulation.
     ///
-    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](crate::LibraryUse) for it:
-    /// instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](crate::LibraryUse) for it.
+    /// So instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
     /// A copy serves one instance and stays loaded. What copies share nonetheless: [`sharing`](Self::sharing).
     ///
     /// # Errors

@@ -27,7 +27,7 @@ macro_rules! functions {
         required { $($required:ident: $kind:ty = $required_name:literal $(for $base:ident or $refuse:ident)?,)* }
         optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
     ) => {
-        /// The functions of an FMU. Real FMUs lack some, and a run needs few: those that may be
+        /// The functions of an FMU. Real FMUs lack some, and a run needs few: functions that may be
         /// missing are optional (C-06).
         #[derive(Clone, Copy)]
         #[repr(C)]
@@ -138,7 +138,7 @@ pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
         .collect()
 }
 
-/// In place of a function that the library lacks, for a type of which the FMU has no variables.
+/// Replaces a function that the library lacks, for a type without variables in the FMU.
 extern "C" fn refuse_get<T>(
     _component: fmi2_abi::Component,
     _references: *const fmi2_abi::ValueReference,

@@ -4,9 +4,9 @@
 //! share it load copies, which cost least in memory: the file of a copy has no name. The link to it has
 //! the path that the copy would have on disk, so that `$ORIGIN` and `dladdr` give the same directory as ever.
 //!
-//! A copy is a file without a name (`memfd_create`): written in microseconds however busy the disk is, allowed if
-//! `/tmp` and `/dev/shm` are mounted `noexec`, as in containers, and gone with the process. The dynamic loader gets a
-//! link to `/proc/self/fd/…`, whose path is unlike all others: it compares paths first. The link then leads to the
+//! A copy is a file without a name (`memfd_create`). It is written in microseconds however busy the disk is, is allowed
+//! if `/tmp` and `/dev/shm` are mounted `noexec`, as in containers, and is gone with the process. The dynamic loader gets
+//! a link to `/proc/self/fd/…`, whose path is unlike all others: it compares paths first. The link then leads to the
 //! unpacked library, and the descriptor is closed, since a process may have no more than 1024. The first instance
 //! needs no copy, unless files lie beside the library or other runs use the same cache. Archives with resources are
 //! not unpacked into memory: FMUs write results of any size beside their resources.
@@ -18,7 +18,7 @@
 //! | a proof from the library's bytes that it keeps nothing | holes, such as an index with a constant part beyond the end of a variable |
 //! | variables of a former instance put back | left the memory that they pointed to: 2 GB in 2000 runs of a study, and wrong rows |
 //! | variables of one load exchanged between calls | 1500 lines |
-//! | code pages of a copy replaced by those of the unpacked library (`mremap`) | 250 lines with nine `unsafe` blocks |
+//! | code pages of a copy replaced by the unpacked library's (`mremap`) | 250 lines with nine `unsafe` blocks |
 
 use std::path::{Path, PathBuf};
 

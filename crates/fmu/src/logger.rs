@@ -252,7 +252,7 @@ unsafe extern "C" fn gyrator_fmu_receive_log(
     }));
 }
 
-/// A text with an ellipsis in place of what is beyond `most` bytes.
+/// A text with an ellipsis instead of all beyond `most` bytes.
 fn shortened(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));

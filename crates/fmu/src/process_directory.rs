@@ -18,9 +18,9 @@ static IN_MEMORY: Shared = Mutex::new(Weak::new());
 type Shared = Mutex<Weak<ProcessDirectory>>;
 
 /// A directory for all FMUs of a process, removed when it is no longer used. Its name contains the
-/// number of the process, `gyrator-<process>-…`, which distinguishes directories left by a killed
-/// process from those in use. It is one for all because its lock is an open file, of which a
-/// process may often have no more than 1024.
+/// number of the process, `gyrator-<process>-…`. So directories left by a killed process can be
+/// told from those in use. It is one for all because its lock is an open file, and a
+/// process may often have no more than 1024 of these.
 #[derive(Debug)]
 pub(crate) struct ProcessDirectory(OwnDirectory);
 
@@ -49,7 +49,7 @@ impl ProcessDirectory {
         Ok(new)
     }
 
-    /// Whether it is there, and where the next one would be.
+    /// Whether it exists in `parent`, the place for the next one.
     fn is_in(&self, parent: &Path) -> bool {
         let path = self.0.path();
         path.parent() == Some(parent) && path.is_dir()

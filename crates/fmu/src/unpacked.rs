@@ -109,7 +109,7 @@ impl Unpacked {
     }
 
     /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens.
-    /// Returns the names of those that were changed.
+    /// Returns the names of the changed files.
     pub(crate) fn restore(
         &self,
         open: impl FnOnce() -> Result<Archive, OpenError>,

@@ -125,7 +125,7 @@ impl Cells {
         self.clear();
     }
 
-    /// The values, also those in place of missing ones.
+    /// The values, including placeholders of missing ones.
     #[must_use]
     pub fn values(&self) -> &CellValues {
         &self.values

@@ -9,7 +9,7 @@
 //! or from a file. Arrow has its metadata at its beginning and waits for the summary: it is made of the file in the
 //! end. So is a Parquet file to which columns were added, or which had no thread.
 //!
-//! The recorder of a run calls it. It never reads a row back while the run goes on. Figures and what was dropped:
+//! The recorder of a run calls it. It never reads a row back during the run. Figures and what was dropped:
 //! docs/dev/speed.md.
 
 use std::collections::BTreeMap;
@@ -394,7 +394,7 @@ impl<W: Output> RowSink for ColumnarSink<W> {
         if self.rows.output().is_taken_over() {
             return flushed;
         }
-        // If rows are missing, the result has those that are kept.
+        // If rows are missing, the result has the rows that are kept.
         let made = self.make();
         made.and(flushed)
     }

@@ -259,7 +259,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The column. Quotes mean text, unless the times or their heading stand in quotes, too.
+    /// The column. Quotes mean text, unless the times or their heading are also in quotes.
     pub(crate) fn finish(self, is_time_quoted: bool) -> Series {
         let is_quoted = self.is_quoted && !self.texts.is_empty() && !is_time_quoted;
         let values = if self.is_text || is_quoted {

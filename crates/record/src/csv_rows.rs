@@ -190,7 +190,7 @@ impl<'a> Rows<'a> {
         self.separator
     }
 
-    /// The cells, and whether they stand in quotes; without the spaces around those that do not.
+    /// The cells, and whether they are quoted; without the spaces around unquoted ones.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
         let cells = self.cells.iter();
         cells.map(|cell| (&*cell.text, cell.is_quoted))

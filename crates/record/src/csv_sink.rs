@@ -110,7 +110,7 @@ pub struct CsvSink<W: Output = File> {
 }
 
 impl CsvSink {
-    /// Creates a file, in place of the one that is there.
+    /// Creates a file, replacing an older one.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl CsvSink {
 }
 
 impl<W: Output> CsvSink<W> {
-    /// Creates a file, in place of an existing one, and writes to the result of `wrap` for it.
+    /// Creates a file, replacing an older one, and writes to the result of `wrap` for it.
     ///
     /// # Errors
     ///
@@ -254,7 +254,7 @@ impl<W: Output> CsvSink<W> {
         Ok(())
     }
 
-    /// Writes the rows of `before` with further cells at their ends, in place of what is there.
+    /// Writes the rows of `before` with further cells at their ends, replacing the present ones.
     fn rewrite(
         &mut self,
         before: &[u8],
@@ -308,7 +308,7 @@ impl<W: Output> CsvSink<W> {
         }
     }
 
-    /// Cuts the output after the last whole row, of which `taken` bytes of the buffer are part.
+    /// Cuts the output after its last whole row; it has taken `taken` bytes of the buffer.
     fn fail(&mut self, taken: usize, source: io::Error) -> RecordError {
         self.failed = true;
         if self.output.is_taken_over() {

@@ -88,7 +88,7 @@ pub fn is_heading(text: &str, name: &str, unit: Option<&str>) -> bool {
     text == name || unit.is_some() && split_unit(text) == (name, unit)
 }
 
-/// Names without units, and the units, of headings, of which some are known to be names. Headings that would have one name then keep theirs.
+/// Names without units, and the units, of headings; some of these are known to be names. Headings that would have one name then keep theirs.
 pub(crate) fn names_and_units<'a>(
     headings: impl Iterator<Item = (&'a str, bool)>,
 ) -> Vec<(String, Option<String>)> {

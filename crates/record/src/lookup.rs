@@ -1,6 +1,6 @@
 //! Values of a column between its rows, and times that are the same but for rounding.
 
-/// How a column goes on between two rows. Of rows with one time, the last one counts at that time:
+/// How a column continues between two rows. Of rows with one time, the last one counts at that time:
 /// they are a jump. Before the first row the column has its first value, after the last row its last
 /// one. A time that misses a row by rounding is the row's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn row_at(time: &[f64], now: f64) -> (usize, f64) {
 /// Whether two times are the same but for rounding, for communication points or rows that are `step`
 /// apart: they differ by at most a millionth of it, or by the resolution of a double at late times.
 ///
-/// A tool that sums up n steps of size h misses n·h by at most n²·ε/4·h with ε = 2⁻⁵², a millionth of a
+/// A tool that sums up n steps of size h misses n·h by at most n²·ε/4·h with ε = 2⁻⁵². That is a millionth of a
 /// step after 130 000 steps. Seconds since 1970 have a resolution of 0.24 µs.
 #[must_use]
 pub fn is_same_time(a: f64, b: f64, step: f64) -> bool {

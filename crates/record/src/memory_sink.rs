@@ -240,7 +240,7 @@ impl RowSink for MemorySink {
 pub struct MemoryRows(Arc<Mutex<MemorySink>>);
 
 impl MemoryRows {
-    /// Takes the rows out. Columns remain, so that a run that goes on adds rows to them.
+    /// Takes the rows out. Columns remain, so that a run that continues adds rows to them.
     pub fn take(&self) -> Recorded {
         let mut sink = self.lock();
         let mut rest = sink.recorded.clone_empty();

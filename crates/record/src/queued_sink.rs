@@ -26,7 +26,7 @@ const ROWS: usize = 256;
 /// Bytes of a row before its cells: its length, its form and the time.
 const HEAD: usize = size_of::<u32>() + 1 + size_of::<f64>();
 
-/// The form of a row of which all cells are reals: nothing but their bits.
+/// The form of a row with reals only: nothing but their bits.
 const REALS: u8 = b'r';
 
 /// The form of a row of any cells: each after the byte of its type.

@@ -1,7 +1,7 @@
 //! Columns of reals as chunks of a Parquet file: encoded, compressed and measured here, since the values of a run pass through it while
 //! it makes its steps. The library takes more than twice as long.
 //!
-//! Values, ranges and sizes are those that `parquet` writes. One encoder of Snappy serves all columns. Figures:
+//! Values, ranges and sizes are the same as `parquet` writes. One encoder of Snappy serves all columns. Figures:
 //! docs/dev/speed.md.
 
 use bytes::Bytes;

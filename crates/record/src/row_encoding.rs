@@ -26,7 +26,7 @@ const LONGEST_NAMES: usize = 64 << 20;
 pub(crate) enum Encoding {
     /// A line of comma-separated values each.
     Text(Texts),
-    /// Little-endian doubles, after a line with the names. Whole numbers and booleans are doubles, too.
+    /// Little-endian doubles, after a line with the names. Whole numbers and booleans are also doubles.
     Doubles,
     /// Rows that become columns in the end.
     #[cfg(feature = "parquet")]
@@ -135,7 +135,7 @@ impl Encoding {
     }
 }
 
-/// Bytes of a row of doubles; `cells` counts the time, too.
+/// Bytes of a row of doubles; `cells` includes the time.
 fn row_length(cells: usize) -> usize {
     cells * size_of::<f64>()
 }
@@ -171,8 +171,8 @@ impl Lines {
     }
 }
 
-/// The names at the beginning of a file of doubles, which are rows of little-endian doubles after a zero byte and a line
-/// with the names of the columns, as a CSV file has it.
+/// The names at the beginning of a file of doubles. The file has a zero byte, a line with the names of the columns as in a
+/// CSV file, and rows of little-endian doubles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoublesHeader {
     /// Names of the columns; the first is `time`.
@@ -233,8 +233,8 @@ impl DoublesHeader {
     }
 }
 
-/// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error:
-/// returns the number of whole rows, the bytes up to the end of the last one, and whether nothing follows it.
+/// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error.
+/// Returns the number of whole rows, the bytes up to the end of the last one, and whether nothing follows it.
 #[must_use]
 pub fn count_rows(mut reader: impl BufRead) -> (u64, u64, bool) {
     #[cfg(feature = "parquet")]

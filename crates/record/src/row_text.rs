@@ -10,8 +10,8 @@ use crate::heading::seems_to_have_unit;
 use crate::row_buffer::RowBuffer;
 use crate::sink::Cell;
 
-/// Doubles that are made text together. A text that is copied as soon as it is made waits until the memory has it, and all that
-/// was written before (measured: 43 in place of 15 ns a cell); so the first is copied when the last was made.
+/// Doubles that are made text together. A text that is copied as soon as it is made waits until the memory has it and all that
+/// was written before (measured: 43 instead of 15 ns a cell). So the first is copied when the last was made.
 const BATCH: usize = 8;
 
 /// The longest text of a double: `-1.2345678901234567e-308`.
@@ -23,7 +23,7 @@ const ROOM: usize = LONGEST + 1;
 /// Up to it, doubles are all whole numbers (2⁵³), and written without an exponent.
 const WHOLE: u64 = 1 << 53;
 
-/// Makes text of doubles, and remembers the text of earlier ones: a signal that rests, or is recorded twice, costs a fifth of one that
+/// Makes text of doubles, and remembers the text of earlier ones. A signal that rests, or is recorded twice, costs a fifth of one that
 /// changes, and that one an eighth more (measured with twenty columns).
 pub(crate) struct Texts {
     known: Vec<Known>,

@@ -93,7 +93,7 @@ pub trait RowSink: Send {
         let _ = parameters;
     }
 
-    /// Keeps a text under a key beside the rows, in place of an earlier one of this key, if the form
+    /// Keeps a text under a key beside the rows, replacing an earlier one of this key, if the form
     /// [has a place](Self::keeps_metadata) for it. Called before [`finish`](Self::finish).
     ///
     /// # Errors
@@ -122,7 +122,7 @@ pub trait RowSink: Send {
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError>;
 
-    /// Appends a row of which every cell is a [`Cell::Real`]; `time` in s.
+    /// Appends a row in which every cell is a [`Cell::Real`]; `time` in s.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ pub trait RowSink: Send {
         Ok(false)
     }
 
-    /// Number of rows accepted; after an error, of those that are kept.
+    /// Number of rows accepted; after an error, of rows that are kept.
     fn rows(&self) -> u64;
 }
 
@@ -298,7 +298,7 @@ pub enum RecordError {
     },
 }
 
-/// Programs that read the forms that are written, for endings of those that are not: no kept crate
+/// Programs that read the forms of this crate, for endings of forms that it does not write: no kept crate
 /// writes MAT files of version 4 or, without a C library, HDF5 (docs/dev/libraries.md).
 fn readers(path: &Path) -> &'static str {
     let ending = path.extension().unwrap_or_default();

@@ -295,7 +295,7 @@ fn kind(letter: u8) -> Option<ColumnType> {
     found.map(|(_, kind)| *kind)
 }
 
-/// Bytes of which each field is taken in turn; `None` if they end too early or make no sense.
+/// Bytes from which the fields are taken in turn; `None` if they end too early or make no sense.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {

@@ -505,7 +505,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each wrong byte is found: rows are never others than those that were written.
+        /// Each wrong byte is found: all rows that are read were written.
         #[test]
         fn wrong_bytes_are_found(place in any::<prop::sample::Index>(), change in 1_u8.., has_texts in any::<bool>()) {
             let (mut bytes, ends) = file(9, has_texts);

@@ -97,7 +97,7 @@ impl Table {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// All columns by their names, of which each is there once.
+    /// All columns by their names; each name is there once.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<&str, &Series> {
         let series = self.series.iter();

@@ -1,4 +1,4 @@
-//! Certificates and tokens: an authority of the operator's own, which signs the host and those that it admits.
+//! Certificates and tokens: an authority of the operator's own, which signs the host and its clients.
 //!
 //! ```text
 //! FOLDER/ca.pem, ca.key                                       the authority; its key signs, and never leaves
@@ -225,7 +225,7 @@ impl Validity {
     }
 }
 
-/// Makes an authority with a token in `folder`, or takes those that are there, and new certificates for a host with
+/// Makes an authority with a token in `folder`, or takes the existing ones, and new certificates for a host with
 /// these names and addresses and for runs.
 ///
 /// # Errors

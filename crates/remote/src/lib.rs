@@ -11,8 +11,8 @@
 //!
 //! A component has a stream, which a TLS connection of its own carries. On it are the messages that an
 //! [isolated](gyrator_worker::isolated) component exchanges with its process, which the host passes on to one: a step
-//! is one message there and one back. Neither side trusts the messages of the other: they are checked like those of a
-//! process that an FMU has broken.
+//! is one message there and one back. Neither side trusts the messages of the other: they are checked like messages of
+//! a process that an FMU has broken.
 //!
 //! Linux only: elsewhere the crate is empty.
 //!

@@ -1,4 +1,4 @@
-//! Messages between a run and a host: a kind, one byte, and its contents. Those that come once are written by
+//! Messages between a run and a host: a kind, one byte, and its contents. Messages that come once are written by
 //! postcard; requests and replies are the bytes of an [isolated](gyrator_worker::isolated) component's.
 
 use std::path::{Component, Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Annotations: step sizes as other tools write them, and everything of a system that SSP has no
 //! words for, as gyrator writes it.
 //!
-//! A part of a system that SSP cannot express is written into one annotation as the text of a system file, not as XML
-//! of our own: both formats share one reader, one writer and one reference, and a new key needs no further work. Other
+//! A part of a system that SSP cannot express is written into one annotation, as the text of a system file and not as XML
+//! of our own. So both formats share one reader, one writer and one reference, and a new key needs no further work. Other
 //! tools ignore annotations in either form. The text is in a CDATA section, so that the place of a mistake is a
 //! place in the `.ssd`.
 
@@ -58,7 +58,7 @@ pub(crate) fn read(parent: Element<'_>, reader: &mut Reader<'_>) -> Annotations 
     found
 }
 
-/// The annotations of these types, of an element of which no others are understood.
+/// The annotations of these types, for an element with no other known annotations.
 pub(crate) fn of_types<'t>(
     parent: Element<'t>,
     types: &[&str],

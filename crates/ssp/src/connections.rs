@@ -288,7 +288,7 @@ fn conversion(
     conversion
 }
 
-/// The mapping as a table of all values of the output: those that it does not name stay as they
+/// The mapping as a table of all values of the output: values that it does not name stay as they
 /// are (SSP 4.3).
 fn table(
     entries: &[(Value, Value)],

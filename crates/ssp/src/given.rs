@@ -110,7 +110,7 @@ pub(crate) fn conversion(
     found
 }
 
-/// A note that values pass unconverted between two units of which one has no definition.
+/// A note that values pass unconverted between two units because one has no definition.
 pub(crate) fn note_undefined(
     from: &Unit,
     to: &Unit,

@@ -1,7 +1,7 @@
 //! The files of a system: in an archive, in a folder, or beside an `.ssd`.
 //!
-//! All files of a package are one text, one after the other, with the path of each (`Source::included`): every place
-//! of a system is one byte offset, and no part of the engine has to know how many files a system came from.
+//! All files of a package are one text, one after the other, with the path of each (`Source::included`). So every place
+//! of a system is one byte offset, and the engine need not know how many files a system came from.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -103,7 +103,7 @@ impl Package {
         names
     }
 
-    /// Reads the variant of this name in place of the usual description.
+    /// Reads the variant of this name instead of the usual description.
     pub(crate) fn choose(&mut self, variant: &str) {
         self.description = format!("{variant}.ssd").into();
     }

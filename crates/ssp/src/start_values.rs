@@ -135,7 +135,7 @@ impl Applied<'_, '_> {
         }
     }
 
-    /// Applies the values of a binding and reports those that nothing in the element has a name for.
+    /// Applies the values of a binding and reports those whose name the element does not have.
     fn bind(
         &mut self,
         binding: &Binding,

@@ -161,8 +161,8 @@ impl Cases {
         columns
     }
 
-    /// The cells of [`columns`](Self::columns) of a row. They hold the values of the case, also
-    /// those that its variant replaces.
+    /// The cells of [`columns`](Self::columns) of a row. They hold the values of the case, including
+    /// values that its variant replaces.
     ///
     /// # Panics
     ///

@@ -76,7 +76,7 @@ impl Window {
 pub struct Metric {
     /// The measured quantity.
     pub quantity: Quantity,
-    /// Of which variable: an output `component.variable`, or `bond.<name>.<value>` with the values
+    /// The measured variable: an output `component.variable`, or `bond.<name>.<value>` with the values
     /// of a result file.
     pub variable: String,
     /// When; always if `None`.
@@ -244,7 +244,7 @@ impl Gauge {
     }
 }
 
-/// The variables of which a reference is needed, each once.
+/// The variables that need a reference, each once.
 pub(crate) fn tracks(metrics: &[Metric]) -> Vec<&str> {
     let mut tracks = Vec::new();
     for metric in metrics.iter().filter(|metric| metric.quantity.is_error()) {

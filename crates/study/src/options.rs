@@ -30,10 +30,10 @@ pub struct Options<'a> {
     pub only: Option<usize>,
     /// Notes of runs while they are in progress.
     pub in_progress: Option<&'a RunsInProgress>,
-    /// Whether this process has made enough runs and another one should go on; asked after each row. `None` without
+    /// Whether this process has made enough runs and another one should continue; asked after each row. `None` without
     /// another process.
     pub is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
-    /// Messages of runs that do not start which are believed in a process that has made others, too.
+    /// Messages of runs that do not start which are also believed in a process that has made others.
     pub trusted: &'a BTreeSet<String>,
     /// What runs find around them.
     pub surroundings: &'a dyn Surroundings,

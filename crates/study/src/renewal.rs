@@ -1,4 +1,4 @@
-//! When a process makes no further run of a study, because another one goes on.
+//! When a process makes no further run of a study, because another one continues.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ pub(crate) struct Renewal<'a> {
     failed: Mutex<Vec<FailedRun>>,
 }
 
-/// No other process goes on.
+/// No other process can continue.
 pub(crate) struct NoSuccessor;
 
 impl<'a> Renewal<'a> {
@@ -38,7 +38,7 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    /// Whether another process is to go on.
+    /// Whether another process is to continue.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    /// Lets another process go on.
+    /// Lets another process continue.
     pub(crate) fn end(&self) -> Result<(), NoSuccessor> {
         self.is_due.store(true, Ordering::Relaxed);
         self.is_worn.map(drop).ok_or(NoSuccessor)
@@ -74,7 +74,7 @@ impl<'a> Renewal<'a> {
         !self.is_fresh
     }
 
-    /// The runs that did not start; those that were taken, unless the process makes one row.
+    /// The runs that did not start. They were taken, unless the process makes one row.
     pub(crate) fn into_failed(self) -> Vec<FailedRun> {
         let failed = self.failed.into_inner();
         failed.unwrap_or_else(PoisonError::into_inner)

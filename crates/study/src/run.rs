@@ -178,7 +178,7 @@ impl Study {
     }
 }
 
-/// Reads the saved state that the runs go on from; errors begin with its path.
+/// Reads the saved state from which the runs continue; errors begin with its path.
 fn read_state(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileError> {
     let place = path.display();
     let others = [
@@ -203,7 +203,7 @@ fn read_state(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileErro
     })
 }
 
-/// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `report` is
+/// Makes the runs of a part that are not in the journal yet. Failed runs are also rows. `report` is
 /// called after every row, from several threads.
 ///
 /// # Errors
@@ -485,7 +485,7 @@ impl Runner<'_> {
     }
 }
 
-/// The number of this thread among those that make runs.
+/// The number of this thread among the threads that make runs.
 fn thread() -> usize {
     rayon::current_thread_index().unwrap_or(0)
 }

@@ -80,7 +80,7 @@ pub fn spreads(columns: &[Column], rows: &BTreeMap<usize, RowText>) -> Vec<Sprea
     let (Some(stop_reason), false) = (place(STOP_REASON), metrics.is_empty()) else {
         return Vec::new();
     };
-    // The key of the case could be called so, too, but stands before.
+    // The key of the case could have the same name, but stands before.
     let variant = columns[..stop_reason]
         .iter()
         .rposition(|column| column.name == "variant");

@@ -103,7 +103,7 @@ impl StudyStatus {
         writers.next().map(|writer| writer.study.as_str())
     }
 
-    /// Time until the study is finished, s, if all that run now go on as fast, and take over what no process makes;
+    /// Time until the study is finished, s, if all running processes keep their speed, and take over what no process makes;
     /// `None` if none runs.
     #[must_use]
     pub fn time_left(&self) -> Option<f64> {

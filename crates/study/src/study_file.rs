@@ -18,9 +18,9 @@ pub struct StudyFile {
     pub source: Arc<Source>,
     /// The system file, joined to the folder of the study file.
     pub system: Spanned<PathBuf>,
-    /// The saved state that all runs go on from, joined to the folder of the study file.
+    /// The saved state from which all runs continue, joined to the folder of the study file.
     pub resume: Option<PathBuf>,
-    /// Settings of all runs, before those of the cases; a study file has none.
+    /// Settings of all runs, before the settings of the cases; a study file has none.
     pub settings: Vec<Setting>,
     /// Variations: blocks of points, which are crossed; the last one varies fastest.
     pub blocks: Vec<Vec<Point>>,

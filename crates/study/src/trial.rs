@@ -40,7 +40,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) pending_timeout: Option<Duration>,
-    /// The state that all runs go on from.
+    /// The state from which all runs continue.
     pub(crate) state: Option<&'a StateFile>,
     /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],

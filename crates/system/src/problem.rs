@@ -208,7 +208,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Advice on a `word` that is not known: the [closest] of those that are; `None` if none is close.
+/// Advice on a `word` that is not known: the [closest] known one; `None` if none is close.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     closest(word, known).map(|near| format!("did you mean `{near}`?"))
 }

@@ -17,7 +17,7 @@ pub struct SystemFile {
     pub components: Vec<Component>,
     /// Connections that belong to no bond.
     pub connections: Vec<Connection>,
-    /// Power bonds; every pair named in one is a connection, too.
+    /// Power bonds; every pair named in one is also a connection.
     pub bonds: Vec<Bond>,
     /// Interface models on bonds.
     pub interface_models: Vec<InterfaceModel>,
@@ -161,7 +161,7 @@ pub struct Component {
     pub name: Spanned<String>,
     /// Path of the FMU, joined to the folder of the system file; empty for a block.
     pub fmu: Spanned<PathBuf>,
-    /// Word of the block registry, with parameters: a source or a function in place of an FMU.
+    /// Word of the block registry, with parameters: a source or a function instead of an FMU.
     pub block: Option<Choice>,
     /// Communication step, s; the macro-step if `None`. Divides the macro-step or is a multiple of it.
     pub step_size: Option<Spanned<f64>>,
@@ -350,7 +350,7 @@ pub struct InterfaceModel {
     pub inverse_mass: Vec<Spanned<String>>,
     /// Outputs of the component that are the accelerations without the forces of the bonds, m/s².
     pub free_acceleration: Vec<Spanned<String>>,
-    /// Outputs of the component that are the accelerations, m/s², in place of the two lists above.
+    /// Outputs of the component that are the accelerations, m/s², instead of the two lists above.
     pub accelerations: Vec<Spanned<String>>,
     /// Outputs of the fast components that are the whole forces, N; if empty, the efforts of the bonds are.
     pub forces: Vec<Spanned<Port>>,

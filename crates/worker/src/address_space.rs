@@ -1,4 +1,4 @@
-//! The limit of the address space (`RLIMIT_AS`, `ulimit -v`), as some schedulers set it: if no memory is left, a library that cannot do
+//! The limit of the address space (`RLIMIT_AS`, `ulimit -v`), as some schedulers set it. If no memory is left, a library that cannot do
 //! without ends in a panic, which is not an error of this program.
 
 use std::fs::File;

@@ -71,7 +71,7 @@ shareable! {
 /// Steps that no run makes: years of steps of a nanosecond.
 const MOST_STEPS: u64 = 1 << 56;
 
-/// Bytes of messages that the parent writes in place of the worker.
+/// Bytes of messages that the parent writes instead of the worker.
 const UNSAID_BYTES: usize = 2048;
 
 shareable! {
@@ -230,7 +230,7 @@ impl Board {
         self.header.panicked.load(Acquire) == YES
     }
 
-    /// Keeps a text for the parent to write, after those that are there, as far as there is room.
+    /// Keeps a text for the parent to write, after earlier texts, as far as there is room.
     pub(crate) fn leave_unsaid(&self, text: &str) {
         let bytes = text.bytes().filter(|byte| *byte != 0);
         let free = self.header.unsaid[..UNSAID_BYTES - 1].iter();

@@ -1,8 +1,8 @@
 //! Facts about a crash that can be seen only from inside: whether the stack was full, which thread
 //! it was and in which library. The process dies of the signal anyway.
 //!
-//! A handler may use little: no memory is taken, no lock, and the only functions of the C library
-//! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.
+//! A handler may use little: it takes no memory and no lock, and calls only functions of the C library
+//! that POSIX allows there. An FMU may replace this handler by its own.
 
 #![expect(
     unsafe_code,

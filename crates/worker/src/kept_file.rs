@@ -88,7 +88,7 @@ pub struct KeptFile {
     is_closed: bool,
 }
 
-/// In place of a number of rows: they have to be counted in the file.
+/// Stands for a number of rows that have to be counted in the file.
 const NOT_COUNTED: u64 = u64::MAX;
 
 impl KeptFile {
@@ -256,7 +256,7 @@ fn append(file: &File, ring: &Ring, extent: Extent) -> io::Result<()> {
     let mut bytes = vec![0; (end - written) as usize];
     ring.load(written, &mut bytes);
     if !are_rows(first_byte(file).or(bytes.first().copied()), &bytes) {
-        // Those that are not in the file yet are lost.
+        // Rows that are not in the file yet are lost.
         return Err(io::Error::other("they were overwritten in memory"));
     }
     // First of all: a file that is open for appending takes all bytes at its end.

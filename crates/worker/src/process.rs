@@ -179,8 +179,8 @@ pub(crate) fn begin() -> io::Result<Channel> {
     begin_with(order().map(|(_, parent)| parent), rustix::stdio::stdin())
 }
 
-/// Makes a worker of this process, which `parent` has [copied](fork): lets it die with its parent, keeps
-/// the signals of the terminal away from it, and takes the channel to the parent out of the way of FMUs.
+/// Makes a worker of this process, which `parent` has [copied](fork). The worker dies with its parent and does not get
+/// the signals of the terminal. The channel to the parent is moved out of the way of FMUs.
 ///
 /// # Errors
 /// Errors of the operating system, or that the parent is dead already.

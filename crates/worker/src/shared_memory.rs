@@ -169,7 +169,7 @@ impl SharedMemory {
         }
     }
 
-    /// As [`Self::store_bytes`], with whole words only: faster. The other bytes of the first and the last word are read and written, too, so
+    /// As [`Self::store_bytes`], with whole words only: faster. It also reads and writes the other bytes of the first and the last word, so
     /// that nothing else may write there at the same time.
     pub fn store_bytes_in_words(&mut self, offset: usize, bytes: &[u8]) {
         const WORD: usize = size_of::<u64>();

@@ -30,7 +30,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The same if the system does not report the end of a process.
 const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Longest time that a call may go on after the user has interrupted the run, and that a worker may
+/// Longest time that a call may continue after the user has interrupted the run, and that a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
 
@@ -39,7 +39,7 @@ pub const GRACE: Duration = Duration::from_secs(3);
 const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// Least time for reading or unpacking an archive, which depends on its size and on what else the
-/// machine does: it does not count as a call of the FMU, and other limits end what is made to be endless.
+/// machine does. It does not count as a call of the FMU, and other limits end what is made to be endless.
 const LEAST_UNPACKING: Duration = Duration::from_secs(60);
 
 /// The wish that a run ends, shared with a signal handler, for example.
@@ -211,10 +211,10 @@ impl Supervisor {
         Ok(self.watch((process, watched), channel, equipment))
     }
 
-    /// Starts the worker as a copy of this process, which takes less time than a new start of the
-    /// program: `None` in the worker, where [`Worker::current`] returns it from now on. The worker continues
-    /// with whatever follows, and ends in [`end_if_worker`](crate::end_if_worker), which the program has to
-    /// call around it. If this process has other threads, starts the program once more, as
+    /// Starts the worker as a copy of this process, which takes less time than a new start of the program. Returns
+    /// `None` in the worker; [`Worker::current`] returns the worker there from now on. The worker continues with whatever
+    /// follows, and ends in [`end_if_worker`](crate::end_if_worker), which the program has to call around it. If this
+    /// process has other threads, starts the program once more, as
     /// [`start`](Self::start) does.
     ///
     /// # Errors
@@ -445,7 +445,7 @@ impl Supervised {
         }
     }
 
-    /// Why the worker must not go on.
+    /// Why the worker must not continue.
     fn reason_to_kill(&mut self, stop: &Stop) -> Option<Cause> {
         let requests = stop.requests();
         if requests > 0 {

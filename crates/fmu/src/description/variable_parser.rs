@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Attributes of a real type or variable; those that are not given come from `declared` (C-59).
+    /// Attributes of a real type or variable; missing ones come from `declared` (C-59).
     pub(super) fn real_attributes(
         &mut self,
         element: &mut Element<'a>,

@@ -148,7 +148,7 @@ impl Fmu {
     }
 
     /// Refuses libraries that would kill the process when they are loaded, also
-    /// those that the FMU brings along.
+    /// libraries that the FMU brings along.
     fn check(&self, model: &str, binary: &UnpackedBinary) -> Result<(), LoadError> {
         let path = binary.path();
         let io = LoadError::io(&path);

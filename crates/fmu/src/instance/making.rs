@@ -41,17 +41,17 @@ pub struct InstanceOptions {
     pub visible: bool,
     /// Whether the FMU logs more than it must.
     pub logging_on: bool,
-    /// Categories to log, of those that the FMU has; empty means all.
+    /// Categories of the FMU to log; empty means all.
     pub log_categories: Vec<String>,
-    /// How long a step may go on in the background before it is cancelled (C-43). A process that
+    /// How long a step may run in the background before it is cancelled (C-43). A process that
     /// [watches](crate::flight_recorder::record_to) this one limits that itself.
     pub pending_timeout: Duration,
     /// Once it is true, a step in the background has 3 s before it is cancelled.
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Whether the instance has a library of its own.
     pub library: LibraryUse,
-    /// Whether it is the only one of this process, from its start to its end: what it changes of the process, such as the
-    /// locale, is then left as it is, and it has the C library's state to itself.
+    /// Whether it is the only one of this process, from its start to its end. Then its changes of the process, such as the
+    /// locale, are left as they are, and it has the C library's state to itself.
     pub is_alone: bool,
 }
 

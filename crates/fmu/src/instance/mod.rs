@@ -122,7 +122,7 @@ struct Cold {
     warnings_count: u64,
     /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
     is_set_up: bool,
-    /// How long a step may go on in the background.
+    /// How long a step may run in the background.
     pending_timeout: Duration,
     interrupt: Option<Arc<AtomicBool>>,
     /// Whether it was said that the FMU changes the floating-point control words.

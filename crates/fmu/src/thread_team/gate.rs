@@ -48,8 +48,8 @@ impl Gate {
         }
     }
 
-    /// Begins a round, and wakes the helpers that sleep. Everything that the caller has written before is there for those
-    /// that enter.
+    /// Begins a round, and wakes the helpers that sleep. Helpers that enter see everything that the caller has written
+    /// before.
     pub(crate) fn open(&self) {
         let round = self.word.0.load(Relaxed) & ROUND;
         self.word

@@ -26,7 +26,7 @@ use crate::row_encoding::DOUBLES;
 use crate::sink::Column;
 use crate::table::{Series, Table, Values};
 
-/// A result file that is read in blocks of rows, of which one is in memory at a time.
+/// A result file that is read in blocks of rows; one block is in memory at a time.
 pub struct ResultFile {
     path: PathBuf,
     contents: Contents,

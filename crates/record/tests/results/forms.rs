@@ -248,7 +248,7 @@ fn feather_files_of_pandas_are_read() {
     );
 }
 
-/// A form of compression that is not read is named with those that are; times that are dates count from the first one.
+/// The error for an unknown compression names the known ones; times that are dates count from the first one.
 #[test]
 fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/parquet_result");

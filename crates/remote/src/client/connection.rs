@@ -235,7 +235,7 @@ impl Opener {
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, connection) = built.map_err(io::Error::other)?;
-        // Its errors come through the stream, too.
+        // Its errors also come through the stream.
         tokio::spawn(connection);
         let origin = self.address().parse().map_err(io::Error::other)?;
         let mut grpc = Grpc::with_origin(Sender(sender), origin).max_decoding_message_size(LONGEST);
@@ -463,7 +463,7 @@ impl AsyncWrite for Counted {
 mod tests {
     use super::*;
 
-    /// Attempts of which the third would succeed, and what they give within this time.
+    /// Attempts, the third of which would succeed, and what they give within this time.
     fn attempts(longest: Duration, failure: impl Fn() -> NotStarted) -> (u32, bool) {
         let mut count = 0;
         let outcome = try_again(longest, || {

@@ -118,7 +118,7 @@ struct Shared {
     tokens: Tokens,
     acceptor: Option<TlsAcceptor>,
     components: AtomicUsize,
-    /// Those that are admitted.
+    /// Admitted connections.
     connections: AtomicUsize,
     applicants: Arc<Applicants>,
     notes: Notes,

@@ -1,4 +1,4 @@
-//! The FMUs that a host may load: those in its folder, and those that it was sent.
+//! The FMUs that a host may load: from its folder, or sent to it.
 
 use std::fs::File;
 use std::io::{self, Write as _};

@@ -16,7 +16,7 @@ const SUFFIX: &str = "OspModelDescription.xml";
 /// Its root element.
 const ROOT: &str = "OspModelDescription";
 
-/// Ports of which the product of the two variables is a power: type, effort, flow.
+/// Ports whose two variables have a power as their product: type, effort, flow.
 const POWER_PORTS: [(&str, &str, &str); 4] = [
     ("LinearMechanicalPort", "Force", "LinearVelocity"),
     ("AngularMechanicalPort", "Torque", "AngularVelocity"),

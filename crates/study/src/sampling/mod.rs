@@ -18,7 +18,7 @@ pub struct Sampling {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Its reference.
+    /// The publication that describes it.
     pub source: &'static str,
     /// The points of a block: a value of each distribution.
     pub(crate) points: fn(&Request<'_>) -> Result<Vec<Vec<Literal>>, String>,

@@ -1,5 +1,5 @@
-//! `morris`: trajectories that change one parameter at a time, for elementary effects. They tell the parameters that matter from
-//! those that do not, in few runs.
+//! `morris`: trajectories that change one parameter at a time, for elementary effects. With few runs they tell which parameters
+//! matter.
 //!
 //! Each of `count` trajectories starts at a random point of a grid of four levels and moves each parameter once, in random
 //! order, up or down by two thirds of its range: `count`·(d + 1) runs. An elementary effect is the change of the metric over the change

@@ -2,7 +2,7 @@
 //!
 //! A reader takes keys one by one, with defaults that depend on others; a schema that generates it would have to say
 //! all that, and errors with places would suffer. docs/reference/keys.md has what the reader does not know: meaning
-//! and physical unit. When the reader meets an unknown key it names those that it knows, which is what the test of
+//! and physical unit. When the reader meets an unknown key it names the known ones, which is what the test of
 //! that page compares.
 
 use std::collections::BTreeSet;

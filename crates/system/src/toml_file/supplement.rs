@@ -15,8 +15,8 @@ use crate::system_file::{Component, Connection, Experiment, SystemFile};
 /// Adds to a system that was read from another format the tables that stand, as TOML, in this range
 /// of its source.
 ///
-/// Keys of `[experiment]` and of components that the system has count more than what it says so
-/// far; such a component needs no `fmu`. Further components, connections, bonds and interface
+/// Keys of `[experiment]` and of components that the system has take precedence over its present
+/// values; such a component needs no `fmu`. Further components, connections, bonds and interface
 /// models are appended. A connection to the same input replaces the one that is there, and a pair
 /// of a bond is no longer listed as a connection.
 ///

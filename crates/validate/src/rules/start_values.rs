@@ -85,7 +85,7 @@ fn changed<'a>(variables: impl Iterator<Item = &'a ScalarVariable>) -> Vec<Chang
 }
 
 /// A legal value a thousandth of `magnitude` from `value`: far beyond rounding, and close enough for
-/// most models to go on.
+/// most models to continue.
 pub(super) fn another(real: &RealAttributes, value: f64, magnitude: f64) -> Option<f64> {
     let size = 1e-3 * magnitude;
     let is_legal = |other: &f64| {

@@ -145,7 +145,7 @@ fn combinations_are_legal(model: &Model<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let initial = variable.initial.filter(|initial| !legal.contains(initial));
-        // Rule V-23 reports those that must not have it at all.
+        // Rule V-23 reports variables that must not have it at all.
         if let Some(initial) = initial.filter(|_| !legal.is_empty()) {
             let message = format!(
                 "{name}: initial={} does not go with causality {} and variability {}",

@@ -43,13 +43,13 @@ pub(super) struct Terms {
     pub(super) arguments: Vec<OsString>,
     /// `None`: the directory of the first thread of this process.
     pub(super) directory: Option<WorkingDirectory>,
-    /// Longest time for one call of the FMU, of which an answer may take many, as [`CallWatch`] has it;
+    /// Longest time for one call of the FMU, as [`CallWatch`] has it; one answer may take many calls.
     /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
     pub(super) spinning: Spinning,
     /// Bytes of memory that the worker may take.
     pub(super) memory_limit: Option<u64>,
-    /// Keeps log lines for [`Connection::take_log`] in place of passing them on.
+    /// Keeps log lines for [`Connection::take_log`] instead of passing them on.
     pub(super) keeps_log: bool,
     /// Becomes true when no reply is wanted any more: the worker is ended.
     pub(super) abandoned: Option<Arc<AtomicBool>>,

@@ -8,7 +8,7 @@ use super::request::{Rare, Request};
 /// Keeps the requests to repeat to a new worker, for a component that may be started again.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// Restarts that are left, and those that were allowed.
+    /// Restarts that are left, and restarts that were allowed.
     left: u32,
     times: u32,
     /// Steps from one state to the next, and since the last one.

@@ -19,7 +19,7 @@ pub trait Host: Send {
     /// If there can be no process, or it does not load the FMU.
     fn open(&mut self) -> Result<Self::Link, NotStarted>;
 
-    /// Starts one in place of the process that was lost on this way.
+    /// Starts one instead of the process that was lost on this way.
     ///
     /// # Errors
     /// As of [`open`](Self::open).

@@ -244,8 +244,8 @@ impl<'a> Answer<'a> {
 /// Reads a reply as the run does and counts the answers in it: all that the run does with
 /// bytes before it uses them.
 ///
+/// # Errors
 /// If the bytes are not a reply.
-/// If the bytes are no reply.
 pub fn check_reply(bytes: &[u8]) -> Result<u32, Malformed> {
     let head = Head::read(bytes)?;
     let mut cursor = Cursor::new(&bytes[..head.length]);

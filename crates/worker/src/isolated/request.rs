@@ -142,7 +142,7 @@ impl<'a> CompilerOf<'a> {
 }
 
 impl Request {
-    /// Puts the request of a run on another machine in place of what is in here: any operation but the one that names
+    /// Replaces the contents by the request of a run on another machine: any operation but the one that names
     /// an FMU.
     ///
     /// # Errors

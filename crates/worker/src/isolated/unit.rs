@@ -131,7 +131,7 @@ impl<H: Host> IsolatedUnit<H> {
         Ok(head)
     }
 
-    /// Sends what was collected, all of which has to succeed.
+    /// Sends all that was collected; all of it has to succeed.
     fn send_all(&mut self) -> UnitResult<Head> {
         let head = self.send()?;
         match head.outcome {
@@ -219,7 +219,7 @@ impl<H: Host> IsolatedUnit<H> {
         } = step;
         let fault = match head.outcome {
             RequestOutcome::Done => None,
-            // The journal has none of what was sent, and must not go on without the step.
+            // The journal has nothing of what was sent, and must not be continued without the step.
             RequestOutcome::Failed { index: at, fault }
                 if at <= index || self.hosted.journal.is_some() =>
             {

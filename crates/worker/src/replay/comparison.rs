@@ -84,7 +84,7 @@ pub fn compare<A: Read + Seek, B: Read + Seek>(
                 return Ok(comparison);
             }
         };
-        // Calls are numbered as in the recording.
+        // The numbers of a call come from the recording.
         let is_same = match (&before.answer, &now.answer) {
             _ if before.call.function() != now.call.function() => false,
             _ if before.is_unfinished() && now.is_unfinished() => {
