@@ -142,7 +142,7 @@ fn guess(bytes: &[u8]) -> &'static str {
 /// Search paths for libraries that a library itself names.
 #[derive(Debug, Default)]
 pub(crate) struct RunPaths {
-    /// `DT_RPATH`; counts if there is no `DT_RUNPATH`.
+    /// `DT_RPATH`; counts only without `DT_RUNPATH`.
     pub(crate) rpath: String,
     /// `DT_RUNPATH`.
     pub(crate) runpath: String,

@@ -53,7 +53,7 @@ pub fn row_at(time: &[f64], now: f64) -> (usize, f64) {
 }
 
 /// Whether two times are the same but for rounding, for communication points or rows that are `step`
-/// apart: they differ by at most a millionth of it, or by the resolution of a double at late times.
+/// apart. They differ by at most a millionth of it, or by the resolution of a double at late times.
 ///
 /// A tool that sums up n steps of size h misses n·h by at most n²·ε/4·h with ε = 2⁻⁵². That is a millionth of a
 /// step after 130 000 steps. Seconds since 1970 have a resolution of 0.24 µs.

@@ -20,7 +20,7 @@ use crate::sink::{Column, ColumnType};
 const BLOCK: usize = 256 * 1024;
 
 /// Writes a table as a Parquet file: a column a column, reals as streams of their first bytes, of their second bytes and so
-/// on (`BYTE_STREAM_SPLIT`), of which Snappy then makes much less. The units are in the
+/// on (`BYTE_STREAM_SPLIT`), which Snappy then compresses much better. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
 /// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys.
 ///

@@ -461,7 +461,7 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Whether both are of one file, by device and inode; if there are no such things, assumes it.
+/// Whether both are of one file, by device and inode; assumes it if the system has no such things.
 #[must_use]
 pub fn is_same(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]

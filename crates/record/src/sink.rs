@@ -298,7 +298,7 @@ pub enum RecordError {
     },
 }
 
-/// Programs that read the forms of this crate, for endings of forms that it does not write: no kept crate
+/// Programs that read the forms of this crate, for endings of forms that it does not write. No kept crate
 /// writes MAT files of version 4 or, without a C library, HDF5 (docs/dev/libraries.md).
 fn readers(path: &Path) -> &'static str {
     let ending = path.extension().unwrap_or_default();

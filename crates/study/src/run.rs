@@ -431,7 +431,7 @@ impl Runner<'_> {
     }
 
     /// Makes the run that others are measured against, and the rows that are this run; nothing
-    /// if there is no such run now.
+    /// if it cannot be made now.
     fn reference(
         &self,
         trial: Trial,

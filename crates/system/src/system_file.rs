@@ -210,7 +210,7 @@ pub struct RemoteHost {
 pub enum LibraryUse {
     /// If that is proved, or declared by the FMU.
     Auto,
-    /// All of those that say so, on the user's word.
+    /// All instances of components that say so, on the user's word.
     Shared,
     /// Never.
     Copied,

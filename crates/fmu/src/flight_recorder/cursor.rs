@@ -1,7 +1,7 @@
 //! One place for the calls of all instances that step together.
 //!
 //! Each instance has a slot, but two stores a call into another cache line for each instance cost as much as a small
-//! FMU. Instances in a lane share a [`Cursor`]: one store a call says which function of which instance is called.
+//! FMU. Instances in a lane share a [`Cursor`]: one store a call names the function and the instance that is called.
 //! [`readings`] gives the call back to the instance, so that readers see no difference.
 
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub(super) fn share(slots: &'static [Slot]) {
     let _ = SHARED.set(slots);
 }
 
-/// The number of an instance's slot among those that are shared, in the place that it has in a word: 0 for none.
+/// The number of an instance's slot among the shared slots, in the place that it has in a word: 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag(u64);
 

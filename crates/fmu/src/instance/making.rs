@@ -21,7 +21,7 @@ use crate::surroundings::{KnownChange, Watch};
 use crate::warning::Warning;
 
 /// Makes a component with the root directory as the working directory, which the whole process
-/// shares. Also a warning if there is no way back.
+/// shares. Also a warning if the former directory cannot be restored.
 fn made_in_root(make: impl FnOnce() -> Component) -> (Component, Option<Warning>) {
     let before = std::env::current_dir().ok();
     let before = before.filter(|_| std::env::set_current_dir("/").is_ok());

@@ -208,8 +208,8 @@ impl CsvStream {
     }
 }
 
-/// A text in quotes in a column whose first rows were numbers does not count as a number: it may be a column of texts, of
-/// which the first ones look like numbers.
+/// A text in quotes in a column whose first rows were numbers does not count as a number: it may be a column of texts that
+/// begins with texts that look like numbers.
 fn push(
     values: &mut Values,
     name: &str,

@@ -1,7 +1,7 @@
 //! `morris`: trajectories that change one parameter at a time, for elementary effects. With few runs they tell which parameters
 //! matter.
 //!
-//! Each of `count` trajectories starts at a random point of a grid of four levels and moves each parameter once, in random
+//! Each of `count` trajectories starts at a random point of a grid of four levels. It moves each parameter once, in random
 //! order, up or down by two thirds of its range: `count`·(d + 1) runs. An elementary effect is the change of the metric over the change
 //! of the parameter as a share of its range. `mu_star`, the mean magnitude, ranks the parameters; `sigma` shows interaction and
 //! curvature.

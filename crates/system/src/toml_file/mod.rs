@@ -1,6 +1,6 @@
 //! The native format of system files: TOML 1.1.
 //!
-//! Reading collects every problem with its place and goes on after it, so that one run of the
+//! Reading collects every problem with its place and continues after it, so that one run of the
 //! reader reports all of them.
 //!
 //! ```toml

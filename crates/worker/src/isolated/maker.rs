@@ -51,8 +51,8 @@ impl Isolation {
     }
 
     /// Longest time that one call of a component's FMU may take, or loading its library; a worker
-    /// that takes longer is ended. A worker is also ended if it has not answered and was in no call for that
-    /// long, or for a minute if that is longer: it may have to unpack an archive, or to wait for a core.
+    /// that takes longer is ended. A worker that has not answered and was in no call is ended after the same
+    /// time, but at least a minute: it may have to unpack an archive, or to wait for a core.
     /// `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
