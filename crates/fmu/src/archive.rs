@@ -29,7 +29,7 @@ pub struct Limits {
     pub ratio_from: u64,
     /// Folders within folders.
     pub depth: u64,
-    /// Bytes that have to stay free on the disk to which the FMU is unpacked.
+    /// Bytes that have to stay free on the file system to which the FMU is unpacked.
     pub free_space: u64,
 }
 

@@ -172,7 +172,7 @@ fn find(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
     due.map(|entry| entry.path()).collect()
 }
 
-/// Removes the directories that no process uses.
+/// Removes the given directories that no process uses.
 pub fn remove_unused(directories: &[PathBuf]) {
     for directory in directories {
         if is_unused(directory) {
