@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 #[cfg(feature = "parquet")]
 use crate::sink::{Column, ColumnType};
 
-/// Units of time, with the factor and the divisor that make seconds of them: a division by a thousand is exact, a
-/// product with 0.001 is not always.
+/// Units of time, with the factor and the divisor that make seconds of them: a division by a thousand can be exact
+/// when a product with 0.001 is not.
 const UNITS_OF_TIME: &[(&[&str], f64, f64)] = &[
     (&["s", "sec", "second", "seconds"], 1.0, 1.0),
     (&["ms"], 1.0, 1e3),
