@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /**
- * Outcome of a function: 0 where it has done its work. The numbers are the exit codes of the program `gyrator`.
+ * Outcome of a function: 0 if it has done its work. The numbers are the exit codes of the program `gyrator`.
  */
 typedef enum {
   /**
@@ -64,7 +64,7 @@ typedef struct gyrator_snapshot gyrator_snapshot;
 typedef struct gyrator_system gyrator_system;
 
 /**
- * A string in UTF-8 that ends with a zero, or NULL where that is allowed. It is copied where it is kept.
+ * A string in UTF-8 that ends with a zero, or NULL if that is allowed. It is copied if it is kept.
  */
 typedef const char *gyrator_text;
 
@@ -91,11 +91,11 @@ typedef struct {
    */
   gyrator_text name;
   /**
-   * Its value, where `text` is NULL.
+   * Its value, if `text` is NULL.
    */
   double number;
   /**
-   * Its value, where it is a word.
+   * Its value, if it is a word.
    */
   gyrator_text text;
 } gyrator_setting;
@@ -134,7 +134,7 @@ typedef struct {
    */
   gyrator_names free_acceleration;
   /**
-   * Outputs of the multibody component: its accelerations, m/s², where it gives neither mass nor free acceleration.
+   * Outputs of the multibody component: its accelerations, m/s², if it gives neither mass nor free acceleration.
    */
   gyrator_names accelerations;
   /**
@@ -172,7 +172,7 @@ typedef struct {
    */
   double transferred;
   /**
-   * Residual energy, which is positive where the coupling makes energy: the sum over communication steps.
+   * Residual energy, which is positive if the coupling makes energy: the sum over communication steps.
    */
   double residual;
   /**
@@ -221,8 +221,8 @@ typedef struct {
    */
   size_t output_count;
   /**
-   * Advances it from `time` by `step`, both in s, with these inputs, which are held; writes the outputs at the end, where the
-   * array has the last ones. Called once with `step` 0 for the initial outputs, which depend on no input.
+   * Advances it from `time` by `step`, both in s, with these inputs, which are held. Writes the outputs at the end; before, the
+   * array has the last ones. Called once with `step` 0 for the initial outputs, which do not depend on inputs.
    * Anything but 0 ends the run as an error.
    */
   int (*step)(void *data, double time, double step, const double *inputs, double *outputs);
@@ -256,24 +256,24 @@ const char *gyrator_version(void);
 gyrator_code gyrator_system_interface_model(gyrator_system *system, const gyrator_interface_model *model);
 
 /**
- * Frees a run, and its units with it; the units are terminated where it was stopped or has reached its end. NULL is allowed.
+ * Frees a run, and its units with it; the units are terminated if it was stopped or has reached its end. NULL is allowed.
  */
 void gyrator_run_free(gyrator_run *run);
 
 /**
- * Records all outputs and bonds from the present communication point on, as CSV, or as Parquet where the path ends with `.parquet`. The
+ * Records all outputs and bonds from the present communication point on, as CSV, or as Parquet if the path ends with `.parquet`. The
  * file is complete when the run has ended.
  */
 gyrator_code gyrator_run_record(gyrator_run *run,
                                 gyrator_text path);
 
 /**
- * Makes one macro-step. `goes_on` may be NULL, and gets false where it was the last one.
+ * Makes one macro-step. `goes_on` may be NULL, and gets false if it was the last one.
  */
 gyrator_code gyrator_run_step(gyrator_run *run, bool *goes_on);
 
 /**
- * Steps until this time is reached, s, or the run ends. `goes_on` may be NULL, and gets false where it has ended.
+ * Steps until this time is reached, s, or the run ends. `goes_on` may be NULL, and gets false if it has ended.
  */
 gyrator_code gyrator_run_until(gyrator_run *run, double time, bool *goes_on);
 

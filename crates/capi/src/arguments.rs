@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::error::Refusal;
 
-/// A string in UTF-8 that ends with a zero, or NULL where that is allowed. It is copied where it is kept.
+/// A string in UTF-8 that ends with a zero, or NULL if that is allowed. It is copied if it is kept.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Text<'a>(Option<&'a c_char>);

@@ -31,8 +31,8 @@ pub struct GyratorUnit<'a> {
     pub outputs: Option<&'a GyratorVariable<'a>>,
     /// How many there are.
     pub output_count: usize,
-    /// Advances it from `time` by `step`, both in s, with these inputs, which are held; writes the outputs at the end, where the
-    /// array has the last ones. Called once with `step` 0 for the initial outputs, which depend on no input.
+    /// Advances it from `time` by `step`, both in s, with these inputs, which are held. Writes the outputs at the end; before, the
+    /// array has the last ones. Called once with `step` 0 for the initial outputs, which do not depend on inputs.
     /// Anything but 0 ends the run as an error.
     pub step: Option<
         extern "C" fn(

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gyrator::{RunError, StartError};
 
-/// Outcome of a function: 0 where it has done its work. The numbers are the exit codes of the program `gyrator`.
+/// Outcome of a function: 0 if it has done its work. The numbers are the exit codes of the program `gyrator`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GyratorCode {

@@ -34,7 +34,7 @@ pub struct GyratorInterfaceModel<'a> {
     pub inverse_mass: GyratorNames<'a>,
     /// Outputs of the multibody component: its acceleration without the forces of the bonds, m/s².
     pub free_acceleration: GyratorNames<'a>,
-    /// Outputs of the multibody component: its accelerations, m/s², where it gives neither mass nor free acceleration.
+    /// Outputs of the multibody component: its accelerations, m/s², if it gives neither mass nor free acceleration.
     pub accelerations: GyratorNames<'a>,
     /// Outputs of fast components, COMPONENT.VARIABLE: the whole forces, N.
     pub forces: GyratorNames<'a>,

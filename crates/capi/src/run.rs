@@ -34,7 +34,7 @@ pub struct GyratorSnapshot(Mutex<Snapshot>);
 pub struct GyratorBondEnergy {
     /// Given by end a.
     pub transferred: f64,
-    /// Residual energy, which is positive where the coupling makes energy: the sum over communication steps.
+    /// Residual energy, which is positive if the coupling makes energy: the sum over communication steps.
     pub residual: f64,
     /// Residual energy, integrated over communication steps: the sum to trust.
     pub residual_integrated: f64,
@@ -54,7 +54,7 @@ fn lock<'a>(run: *mut GyratorRun) -> Result<MutexGuard<'a, Running>, Refusal> {
     lock.map_err(|_| Refusal::usage("the run is in use, by another thread or within its own step"))
 }
 
-/// Frees a run, and its units with it; the units are terminated where it was stopped or has reached its end. NULL is allowed.
+/// Frees a run, and its units with it; the units are terminated if it was stopped or has reached its end. NULL is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_free(run: *mut GyratorRun) {
     guard(|| {
@@ -63,7 +63,7 @@ pub extern "C" fn gyrator_run_free(run: *mut GyratorRun) {
     });
 }
 
-/// Records all outputs and bonds from the present communication point on, as CSV, or as Parquet where the path ends with `.parquet`. The
+/// Records all outputs and bonds from the present communication point on, as CSV, or as Parquet if the path ends with `.parquet`. The
 /// file is complete when the run has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_record(run: *mut GyratorRun, path: Text<'_>) -> GyratorCode {
@@ -74,7 +74,7 @@ pub extern "C" fn gyrator_run_record(run: *mut GyratorRun, path: Text<'_>) -> Gy
     })
 }
 
-/// Makes one macro-step. `goes_on` may be NULL, and gets false where it was the last one.
+/// Makes one macro-step. `goes_on` may be NULL, and gets false if it was the last one.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_step(
     run: *mut GyratorRun,
@@ -87,7 +87,7 @@ pub extern "C" fn gyrator_run_step(
     })
 }
 
-/// Steps until this time is reached, s, or the run ends. `goes_on` may be NULL, and gets false where it has ended.
+/// Steps until this time is reached, s, or the run ends. `goes_on` may be NULL, and gets false if it has ended.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_run_until(
     run: *mut GyratorRun,

@@ -21,9 +21,9 @@ pub struct GyratorSystem(Mutex<System>);
 pub struct GyratorSetting<'a> {
     /// Its name, as `gyrator list` prints it.
     pub name: Text<'a>,
-    /// Its value, where `text` is NULL.
+    /// Its value, if `text` is NULL.
     pub number: f64,
-    /// Its value, where it is a word.
+    /// Its value, if it is a word.
     pub text: Text<'a>,
 }
 

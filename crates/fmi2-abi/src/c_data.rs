@@ -40,11 +40,11 @@ pub const OK: Status = 0;
 pub const WARNING: Status = 1;
 /// The call was refused (a value rejected, a step not finished); the instance is as before.
 pub const DISCARD: Status = 2;
-/// The instance cannot go on, other instances of the FMU can.
+/// The instance cannot continue, other instances of the FMU can.
 pub const ERROR: Status = 3;
 /// All instances of the FMU are corrupt.
 pub const FATAL: Status = 4;
-/// The step goes on in the background.
+/// The step continues in the background.
 pub const PENDING: Status = 5;
 
 /// `fmi2Type`, the kind of instance that is asked for.
@@ -81,7 +81,7 @@ pub type FreeMemory = unsafe extern "C" fn(memory: *mut c_void);
 /// `fmi2StepFinished`: an asynchronous step has ended.
 pub type StepFinished = unsafe extern "C" fn(environment: ComponentEnvironment, status: Status);
 
-/// `fmi2CallbackFunctions`: functions of the importer for an instance. It has to stay where it is
+/// `fmi2CallbackFunctions`: functions of the importer for an instance. It must keep its address
 /// until `fmi2FreeInstance` has returned.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ pub struct CallbackFunctions {
     pub allocate_memory: Option<AllocateMemory>,
     /// Frees what `allocate_memory` gave.
     pub free_memory: Option<FreeMemory>,
-    /// Called when an asynchronous step ends; `None` where stepping is synchronous.
+    /// Called when an asynchronous step ends; `None` if stepping is synchronous.
     pub step_finished: Option<StepFinished>,
     /// Handed back as first argument of `logger` and `step_finished`.
     pub component_environment: ComponentEnvironment,

@@ -54,7 +54,7 @@ named! {
         Exact => "exact",
         /// The start value is a guess for an iteration.
         Approx => "approx",
-        /// It is computed; there is no start value.
+        /// It is computed and has no start value.
         Calculated => "calculated",
     }
     /// All there are.

@@ -29,7 +29,7 @@ pub struct Limits {
     pub ratio_from: u64,
     /// Folders within folders.
     pub depth: u64,
-    /// Bytes that have to stay free where the FMU is unpacked.
+    /// Bytes that have to stay free on the file system to which the FMU is unpacked.
     pub free_space: u64,
 }
 
@@ -121,7 +121,7 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Refuses every entry that could do harm, also those that are never unpacked.
+    /// Refuses every entry that could do harm, even if it is never unpacked.
     fn check_entries(&mut self, warnings: &mut Vec<Warning>) -> Result<(), OpenError> {
         let count = self.zip.len();
         if count as u64 > self.limits.entries {
@@ -304,13 +304,13 @@ impl Archive {
         let mut file = File::create_new(target).map_err(io)?;
         let limit = ("total_size", self.limits.total_size);
         self.unpack(name, index, limit, &mut file)?;
-        // Another one than that of whatever is written later.
+        // The time of the entry, not of later writes.
         file.set_modified(self.time_of(index)).map_err(io)?;
         self.set_mode(index, &file).map_err(io)
     }
 
-    /// When an entry was last modified, as if its clock had shown universal time; 1980, where such times begin, for one
-    /// that has none.
+    /// When an entry was last modified, as if its clock had shown universal time; 1980, the earliest such time, if it
+    /// has none.
     fn time_of(&self, index: usize) -> SystemTime {
         let entry = self.zip.by_index_data(index).ok();
         let time = entry.and_then(|entry| entry.last_modified());
@@ -345,7 +345,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Unpacks one entry, counting the bytes that come out and not those that it declares.
+    /// Unpacks one entry, counting the bytes that come out instead of its declared size.
     fn unpack(
         &mut self,
         name: &str,
@@ -499,7 +499,7 @@ fn reason_of(error: &zip::result::ZipError, head: &[u8]) -> String {
     if head.starts_with(b"version https://git-lfs") {
         return "it is a git-lfs pointer; fetch the file itself with `git lfs pull`".to_owned();
     }
-    // The words of the library for an end that it does not find are those of the format: no user knows them.
+    // If the library finds no end, it uses words of the format, which no user knows.
     let is_without_end = error.to_string().contains("EOCD");
     match (is_without_end, head.starts_with(b"PK")) {
         (true, true) => "its end is missing; the file may be truncated".to_owned(),

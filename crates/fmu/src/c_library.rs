@@ -2,12 +2,12 @@
 //!
 //! `rand` and its kin have one state for all of a process. An FMU that uses them would get numbers that depend on
 //! who else draws some: other instances, other FMUs, other runs, the program itself. So each instance that is not alone in its
-//! process and whose library imports one of [`FUNCTIONS`] has a state of its own, the one that a new process has. Its calls put that state into
-//! place and, at their end, the former one back. They hold one lock of the process meanwhile, so that no two threads
+//! process and whose library imports one of [`FUNCTIONS`] has its own state, which begins as in a new process. Its calls
+//! install it and finally put the former one back. They hold one lock of the process meanwhile, so that no two threads
 //! use the C library's state at once. `strtok` is safe within a call; its place in a text from one call to the next is
 //! not kept apart.
 //!
-//! The functions of such an instance are those of this file, and its component is an [`OwnState`]. The calls of all
+//! Such an instance gets the functions of this file, and its component is an [`OwnState`]. The calls of all
 //! other instances cost nothing.
 
 #![expect(
@@ -108,7 +108,7 @@ use other::{initstate, seed48, setstate};
 
 /// What the C library keeps, for one instance. The lock keeps its users apart.
 pub(crate) struct CState {
-    /// Where the state of `random` lies: in `bytes`, or where the FMU has put it by `initstate`.
+    /// The memory of the state of `random`: in `bytes`, or given by the FMU to `initstate`.
     random: AtomicPtr<c_char>,
     /// The state of `drand48`.
     drand48: [AtomicU16; 3],
@@ -203,7 +203,7 @@ fn set_random(state: *mut c_char, _lock: &Lock) -> *mut c_char {
 fn set_drand48(mut state: [u16; 3], _lock: &Lock) -> [u16; 3] {
     // SAFETY: the seed lives during the call, and the lock is held.
     let former = unsafe { seed48(&raw mut state) };
-    // SAFETY: the C library returns where it keeps the former seed; the lock is held.
+    // SAFETY: the C library returns a pointer to the former seed; the lock is held.
     unsafe { *former }
 }
 

@@ -15,7 +15,7 @@ use crate::process_directory::ProcessDirectory;
 pub(crate) struct Contents {
     /// Its resources, its description and its binaries for this platform.
     pub(crate) archive: Archive,
-    /// The compiler of its sources, where they are to be compiled.
+    /// The compiler of its sources, if they are to be compiled.
     pub(crate) compiling: Option<(Compiler, Arc<ModelDescription>)>,
 }
 
@@ -29,7 +29,7 @@ impl Contents {
         })
     }
 
-    /// Writes them into a directory of their own, in memory where they fit.
+    /// Writes them into a directory of their own, in memory if they fit.
     pub(crate) fn write(&mut self) -> Result<(Arc<ProcessDirectory>, TempDir), OpenError> {
         let size = match &self.compiling {
             None => self.archive.size_without_resources()?,

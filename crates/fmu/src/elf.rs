@@ -142,7 +142,7 @@ fn guess(bytes: &[u8]) -> &'static str {
 /// Search paths for libraries that a library itself names.
 #[derive(Debug, Default)]
 pub(crate) struct RunPaths {
-    /// `DT_RPATH`; counts where there is no `DT_RUNPATH`.
+    /// `DT_RPATH`; counts only without `DT_RUNPATH`.
     pub(crate) rpath: String,
     /// `DT_RUNPATH`.
     pub(crate) runpath: String,
@@ -158,9 +158,9 @@ pub(crate) struct Binary {
     pub(crate) defined: BTreeSet<String>,
     /// Symbols that some other library has to have.
     pub(crate) undefined: BTreeSet<String>,
-    /// Symbols of which a process has one for all libraries (`STB_GNU_UNIQUE`).
+    /// Symbols that exist once in a process, for all libraries (`STB_GNU_UNIQUE`).
     pub(crate) unique: usize,
-    /// It has variables of which each thread has its own (`PT_TLS`).
+    /// It has variables that exist once in each thread (`PT_TLS`).
     pub(crate) is_thread_local: bool,
 }
 
@@ -223,7 +223,7 @@ struct DynamicTables<'a, Elf: FileHeader> {
     segments: &'a [Elf::ProgramHeader],
     entries: &'a [Elf::Dyn],
     strings: StringTable<'a>,
-    /// Where the symbols lie in the file.
+    /// Bytes of the symbols in the file.
     symbols: Range<usize>,
 }
 
@@ -267,7 +267,7 @@ impl<'a, Elf: FileHeader<Endian = Endianness>> DynamicTables<'a, Elf> {
     }
 }
 
-/// Where in the file the byte lies that a library has at this address.
+/// Offset in the file of the byte that a library has at this address.
 fn place_of<Segment: ProgramHeader>(
     segments: &[Segment],
     endian: Segment::Endian,
@@ -297,11 +297,11 @@ pub fn needed_libraries(bytes: &[u8]) -> Vec<String> {
 }
 
 /// Makes the unique symbols of a library (`STB_GNU_UNIQUE`) ordinary ones (`STB_GLOBAL`), in its bytes: the
-/// dynamic loader then gives each copy its own, and not all copies those of the first. Returns how many.
+/// dynamic loader then gives each copy its own, and does not give the first copy's to all. Returns how many.
 ///
 /// Compilers use unique symbols for the static variables of inline functions and templates in C++.
 pub(crate) fn make_unique_symbols_global(bytes: &mut [u8]) -> usize {
-    /// Bytes of a symbol of 64 bit, and where its binding stands among them (ELF specification).
+    /// Bytes of a symbol of 64 bit, and the offset of its binding in them (ELF specification).
     const SYMBOL: usize = size_of::<elf::Sym64<Endianness>>();
     const INFO: usize = 4;
     let tables = DynamicTables::<elf::FileHeader64<Endianness>>::read(bytes);

@@ -17,7 +17,7 @@ pub enum OpenError {
         /// Error of the system.
         source: std::io::Error,
     },
-    /// The file is no archive, or a broken one.
+    /// The file is not an archive, or a broken one.
     #[error("{}: not a readable ZIP archive: {reason}", path.display())]
     NotAnArchive {
         /// The FMU.
@@ -61,7 +61,7 @@ pub enum OpenError {
     NoSpace {
         /// The FMU.
         path: PathBuf,
-        /// Where it was to be unpacked.
+        /// The directory for the unpacked files.
         directory: PathBuf,
         /// Bytes that it takes.
         needed: u64,
@@ -70,7 +70,7 @@ pub enum OpenError {
         /// Bytes that have to stay free.
         kept: u64,
     },
-    /// There is no `modelDescription.xml` at the root of the archive.
+    /// The archive has no `modelDescription.xml` at its root.
     #[error("{}: no modelDescription.xml at the root of the archive{found}", path.display())]
     NoDescription {
         /// The FMU.
@@ -319,7 +319,7 @@ pub enum Status {
     Warning,
     /// The FMU refuses; it is as before the call.
     Discard,
-    /// The instance cannot go on.
+    /// The instance cannot continue.
     Error,
     /// All instances of the FMU are corrupt.
     Fatal,
@@ -392,7 +392,7 @@ pub struct CallError {
     pub function: &'static str,
     /// Its result.
     pub status: Status,
-    /// Details, where they are known: the variable and value that was refused, the state.
+    /// Details, if they are known: the variable and value that was refused, the state.
     pub detail: Option<String>,
     /// The last line the FMU has logged.
     pub last_log: Option<String>,

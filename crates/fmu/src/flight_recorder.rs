@@ -46,7 +46,7 @@ impl Activity {
         Self::OwnProcess,
         Self::Compile,
     ];
-    /// Codes of functions come after 0, which is idleness; those of the other phases after these.
+    /// Codes of functions begin after 0 (idle); codes of the other phases begin here.
     const FIRST_PHASE: u8 = 0xf0;
 
     /// The C name of the function, or the phase in words.
@@ -109,7 +109,7 @@ pub struct Slot {
     time: AtomicU64,
     /// Not 0: each step measures by how much the memory of the process grows in it.
     measures_memory: AtomicU32,
-    /// Length of the name; 0 where the slot is free.
+    /// Length of the name; 0 if the slot is free.
     name_length: AtomicU32,
     /// Bytes by which the memory of the process has grown while it was measured.
     grown: AtomicU64,
@@ -182,12 +182,12 @@ impl Slot {
     #[cold]
     #[inline(never)]
     pub(crate) fn count_one(&self) {
-        // One thread at a time uses an instance, so there is no other write between load and store.
+        // One thread at a time uses an instance, so nothing else writes between load and store.
         let count = self.count.load(Relaxed).wrapping_add(1);
         self.count.store(count, Relaxed);
     }
 
-    /// Notes where in simulated time the instance is.
+    /// Notes the simulated time of the instance.
     #[inline(always)]
     pub(crate) fn set_time(&self, time: f64) {
         self.time.store(time.to_bits().wrapping_add(1), Relaxed);
@@ -233,7 +233,7 @@ impl Slot {
         self.measures_memory.store(u32::from(is_wanted), Relaxed);
     }
 
-    /// Reads the slot; `None` where it is free, or its name makes no sense: an FMU may have written
+    /// Reads the slot; `None` if it is free, or its name makes no sense: an FMU may have written
     /// over it.
     #[must_use]
     pub fn read(&self) -> Option<Reading> {
@@ -252,7 +252,7 @@ impl Slot {
         })
     }
 
-    /// The bytes of the name; none where it makes no sense.
+    /// The bytes of the name; none if it makes no sense.
     fn name_bytes(&self) -> ([u8; NAME_BYTES], usize) {
         let mut bytes = [0; NAME_BYTES];
         for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&self.name) {
@@ -311,7 +311,7 @@ static FREE: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Whether another process watches the calls of this one, and ends it where one takes too long.
+/// Whether another process watches the calls of this one, and ends it if one takes too long.
 pub(crate) fn is_watched() -> bool {
     IS_WATCHED.load(Relaxed)
 }
@@ -324,7 +324,7 @@ pub fn record_to(slots: &'static [Slot]) {
     add(slots);
 }
 
-/// Lets instances that are made from now on use slots of this process first, which it [reads](each_call) where it crashes.
+/// Lets instances that are made from now on use slots of this process first, which it [reads](each_call) if it crashes.
 #[must_use]
 pub fn record_here() -> &'static [Slot] {
     /// A system has fewer components, or the rest goes without a name.

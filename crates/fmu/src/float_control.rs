@@ -1,17 +1,17 @@
 //! The floating-point control words of a thread (C-77, R-33).
 //!
-//! FMI 2.0 (section 2.1.1) forbids an FMU to leave them changed, but some do: a library that was
-//! linked with `-ffast-math` switches denormal numbers off when it is loaded, a numeric library
-//! sets the rounding mode, a debugging aid turns traps on. All other FMUs of the thread would then
+//! FMI 2.0 (section 2.1.1) forbids an FMU to leave them changed, but some do. A library that was
+//! linked with `-ffast-math` switches denormal numbers off when it is loaded. A numeric library
+//! sets the rounding mode. A debugging aid turns traps on. All other FMUs of the thread would then
 //! silently compute something else.
 //!
-//! So no call of an FMU may be followed by one of another before a change is found. Reading MXCSR
-//! takes 4 ns on some processors (AMD Zen), as long as a step of a small FMU; one packed addition
-//! shows as much of what can change a result: four sums that come out differently for every
-//! rounding mode, and where denormal numbers are taken for zero. These sums and the control word of
-//! the x87 are looked at after every call. Only traps need MXCSR itself, which is looked at after
-//! every call that comes a few times a run, the first step of an instance and every 16th, and after
-//! every call from the first change on.
+//! So a change must be found before the next call of another FMU. Reading MXCSR
+//! takes 4 ns on some processors (AMD Zen), as long as a step of a small FMU. One packed addition
+//! shows as much of what can change a result: its four sums differ for every rounding mode, and if
+//! denormal numbers are taken for zero. These sums and the control word of the x87 are checked
+//! after every call. Only traps need MXCSR itself. It is checked after calls that come a few times
+//! a run, after the first step of an instance and every 16th, and after every call from the first
+//! change on.
 
 #![expect(unsafe_code, reason = "reads and writes control registers")]
 
@@ -35,7 +35,7 @@ type Sums = [u32; 4];
 struct Terms([[f32; 4]; 2]);
 
 /// 1 + ¾ε and 1 + ¼ε are 1 + ε and 1 to nearest, 1 + ε twice upwards, 1 twice downwards and to zero;
-/// −1 − ¼ε is −1 to zero only; the denormal sum is 0 where denormal numbers are flushed or taken for 0.
+/// −1 − ¼ε is −1 to zero only; the denormal sum is 0 if denormal numbers are flushed or taken for 0.
 static TERMS: Terms = {
     let epsilon = f32::EPSILON;
     let denormal = f32::from_bits(3);
@@ -45,7 +45,7 @@ static TERMS: Terms = {
     ])
 };
 
-/// Bits of MXCSR that are no control: flags of what has happened.
+/// Bits of MXCSR that do not control: flags of what has happened.
 const SSE_FLAGS: u32 = 0x3f;
 const SSE_DENORMALS_ARE_ZERO: u32 = 1 << 6;
 const SSE_MASKS: u32 = 0x3f << 7;
@@ -117,7 +117,7 @@ impl FloatControl {
         true
     }
 
-    /// Words that never [seem to hold](Self::seems_to_hold), where it is looked at each call closely.
+    /// Words that never [seem to hold](Self::seems_to_hold), for a close check of each call.
     #[inline(always)]
     pub(crate) fn never_held(self) -> Self {
         Self {

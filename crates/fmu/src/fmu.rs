@@ -35,12 +35,12 @@ pub struct OpenOptions {
     /// Libraries that are loaded before the FMU's own, for all of the process to use, such as
     /// `libpython3.11.so.1.0`: names as the dynamic loader takes them.
     pub preload: Vec<String>,
-    /// Directories where libraries that the FMU or its libraries need are looked for first. They
+    /// Directories that are searched first for libraries that the FMU or its libraries need. They
     /// have to be named by absolute paths, or paths relative to the working directory.
     pub library_path: Vec<PathBuf>,
     /// When to refuse an archive.
     pub limits: Limits,
-    /// A directory where unpacked FMUs are kept for later, and found again by their content. The
+    /// A directory that keeps unpacked FMUs for later, and finds them again by their content. The
     /// files in it are shared by all runs, and read-only. `None` unpacks into a directory of the
     /// FMU's own that is removed after use.
     pub cache: Option<PathBuf>,
@@ -100,7 +100,7 @@ impl Fmu {
     /// resources and binaries. No code of the FMU runs.
     ///
     /// # Errors
-    /// If the file cannot be read, is not to be trusted, is no FMU of version 2.0, or has sources
+    /// If the file cannot be read, is not to be trusted, is not an FMU of version 2.0, or has sources
     /// that were to be compiled and do not compile.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         Self::open_with(path, &OpenOptions::default())
@@ -141,8 +141,8 @@ impl Fmu {
         })))
     }
 
-    /// The same FMU with libraries of its own: a fatal error of an instance of the one leaves those
-    /// of the other alone. The unpacked files and the description are shared.
+    /// The same FMU with its own libraries: after a fatal error of an instance of one of the two, instances of the
+    /// other can still be used. The unpacked files and the description are shared.
     #[must_use]
     pub fn with_own_libraries(&self) -> Self {
         let inner = &*self.0;
@@ -156,8 +156,8 @@ impl Fmu {
         }))
     }
 
-    /// The same FMU with libraries and unpacked files of its own: what an instance of the one does to its files leaves those of the other
-    /// alone. Files in a [cache](OpenOptions::cache) that the FMU cannot change are shared, and so are those of an FMU that was compiled without one.
+    /// The same FMU with its own libraries and unpacked files: instances of the two do not change each other's files.
+    /// Both still share files in a [cache](OpenOptions::cache) that the FMU cannot change, and all files of an FMU that was compiled without a cache.
     ///
     /// # Errors
     /// As [`Fmu::open`].
@@ -169,8 +169,8 @@ impl Fmu {
         Self::open_with(&inner.path, &inner.options)
     }
 
-    /// The names of unpacked files that code of the FMU has changed, and of those that it has written beside them, with `/` between their
-    /// parts.
+    /// The names of unpacked files that code of the FMU has changed, and of files that it has written beside them, with `/`
+    /// between their parts.
     ///
     /// # Errors
     /// If the files cannot be looked at.
@@ -178,8 +178,8 @@ impl Fmu {
         self.0.unpacked.changed()
     }
 
-    /// Puts the unpacked files back where code of the FMU has changed them, and removes what it has written beside them, and the files of
-    /// libraries of instances that are gone. To be called while there is no instance. Returns the names of changed and written files, with
+    /// Restores unpacked files that code of the FMU has changed. Removes files that it has written beside them, and the library files of
+    /// instances that are gone. To be called while it has no instances. Returns the names of changed and written files, with
     /// `/` between their parts.
     ///
     /// # Errors
@@ -241,7 +241,7 @@ impl Fmu {
     /// Requirements of the FMU's library on this system, found without loading it.
     ///
     /// # Errors
-    /// If there is no library for this machine, or it cannot be read.
+    /// If the FMU has no library for this machine, or it cannot be read.
     pub fn needs(&self) -> Result<Needs, LoadError> {
         let file = self.library_file()?;
         let mut needs = Needs::of(&file, &self.0.loading()).map_err(LoadError::io(&file))?;
@@ -252,10 +252,10 @@ impl Fmu {
         Ok(needs)
     }
 
-    /// The FMU's library for this machine, where it was unpacked or compiled.
+    /// The FMU's library for this machine, as unpacked or compiled.
     ///
     /// # Errors
-    /// If there is none.
+    /// If it has none.
     pub fn library_file(&self) -> Result<PathBuf, LoadError> {
         let model = model_name(&self.0.peek.description);
         let binary = self.binary(&model, self.co_simulation(&model)?, &mut Vec::new())?;
@@ -265,7 +265,7 @@ impl Fmu {
     /// Writes a copy of the FMU with the [library](Self::library_file) that was compiled for it.
     ///
     /// # Errors
-    /// If there is no library, or the file cannot be written.
+    /// If it has no library, or the file cannot be written.
     pub fn write_with_library(&self, target: &Path) -> Result<(), LoadError> {
         let library = self.library_file()?;
         compiling::write_with(&self.0.path, target, &library).map_err(LoadError::io(target))
@@ -284,7 +284,7 @@ impl Fmu {
         &self.0.options
     }
 
-    /// Whether a library of the FMU uses a Python interpreter, of which a process has one for all
+    /// Whether a library of the FMU uses a Python interpreter: a process has one for all
     /// instances of all FMUs.
     #[must_use]
     pub fn uses_python(&self) -> bool {
@@ -304,12 +304,12 @@ impl Fmu {
 
     /// Makes an instance for co-simulation.
     ///
-    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](crate::LibraryUse) for it:
-    /// instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
+    /// Each instance has a copy of the library, unless the FMU says that sharing is safe or you [ask](crate::LibraryUse) for it.
+    /// So instances do not share global data, and an FMU that says `canBeInstantiatedOnlyOncePerProcess` can have several.
     /// A copy serves one instance and stays loaded. What copies share nonetheless: [`sharing`](Self::sharing).
     ///
     /// # Errors
-    /// If there is no binary for this machine, it does not load, lacks functions, or refuses.
+    /// If the FMU has no binary for this machine, it does not load, lacks functions, or refuses.
     pub fn instantiate(
         &self,
         instance_name: &str,
@@ -350,7 +350,7 @@ impl Fmu {
             })
     }
 
-    /// The library of this platform, where it was unpacked.
+    /// The library of this platform, among the unpacked files.
     fn binary(
         &self,
         model: &str,
@@ -385,7 +385,7 @@ impl Inner {
     }
 }
 
-/// The compiler for the FMU, and what it compiles: only where there are sources and no library for this
+/// The compiler for the FMU, and what it compiles: only if it has sources and no library for this
 /// machine.
 fn to_compile(options: &OpenOptions, peek: &Peek) -> Option<(Compiler, Arc<ModelDescription>)> {
     let is_missing = peek.has_sources && peek.own_platform().is_none();

@@ -27,7 +27,7 @@ macro_rules! functions {
         required { $($required:ident: $kind:ty = $required_name:literal $(for $base:ident or $refuse:ident)?,)* }
         optional { $($optional:ident: $optional_kind:ty = $optional_name:literal,)* }
     ) => {
-        /// The functions of an FMU. Real FMUs lack some, and a run needs few: those that may be
+        /// The functions of an FMU. Real FMUs lack some, and a run needs few: functions that may be
         /// missing are optional (C-06).
         #[derive(Clone, Copy)]
         #[repr(C)]
@@ -54,7 +54,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Finds the functions, or all those of `needed` that are missing.
+            /// Finds the functions, or all names in `needed` that are missing.
             pub(crate) fn look_up(handle: &Handle, needed: &[&str]) -> Result<Self, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $(
@@ -120,8 +120,8 @@ functions! {
     }
 }
 
-/// C names of the functions that a run of this FMU cannot do without: those of the values of a type only if it has variables of
-/// this type. Some tools leave the others out.
+/// C names of the functions that a run of this FMU needs. Functions for the values of a type are needed only if it has
+/// variables of this type. Some tools leave the others out.
 #[must_use]
 pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
     let is_needed = |name: &&&str| {
@@ -138,7 +138,7 @@ pub fn required_functions(description: &ModelDescription) -> Vec<&'static str> {
         .collect()
 }
 
-/// In place of a function that the library lacks, for a type of which the FMU has no variables.
+/// Replaces a function that the library lacks, for a type without variables in the FMU.
 extern "C" fn refuse_get<T>(
     _component: fmi2_abi::Component,
     _references: *const fmi2_abi::ValueReference,

@@ -15,9 +15,9 @@ use crate::platform;
 /// Which files of an archive are kept, and how; another number makes the folders of earlier versions useless.
 const LAYOUT: u32 = 2;
 
-/// The folder in `cache` with the files of an FMU, which is unpacked there, and compiled if it has to be, if it is new.
-/// `None` if the cache lies where FMUs would not find their resources: many do not decode the URI
-/// that they are given (C-08).
+/// The folder in `cache` with the files of an FMU. A new FMU is unpacked there, and compiled if it has to be.
+/// `None` for a cache in a place from which FMUs would not find their resources: many do not decode
+/// the URI that they are given (C-08).
 pub(crate) fn of(contents: &mut Contents, cache: &Path) -> Result<Option<PathBuf>, OpenError> {
     let cache = std::path::absolute(cache).map_err(OpenError::io(cache))?;
     let io = OpenError::io(&cache);

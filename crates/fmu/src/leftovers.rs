@@ -18,7 +18,7 @@ use crate::plain_path::plain_directory;
 /// Younger ones may be about to be locked.
 const MIN_AGE: Duration = Duration::from_secs(60);
 
-/// A directory for temporary files of this process. It is removed with this value, and where the process is killed by the
+/// A directory for temporary files of this process. It is removed with this value, or, if the process is killed, by the
 /// next run that [sweeps](sweep_aside).
 #[derive(Debug)]
 pub struct OwnDirectory {
@@ -27,7 +27,7 @@ pub struct OwnDirectory {
 }
 
 impl OwnDirectory {
-    /// Makes one where FMUs are unpacked on disk.
+    /// Makes one in the place on disk for unpacked FMUs.
     ///
     /// # Errors
     /// Errors of the operating system.
@@ -43,7 +43,7 @@ impl OwnDirectory {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
@@ -62,8 +62,8 @@ fn prefix(process: u32) -> String {
     format!("gyrator-{process}-")
 }
 
-/// Locks a new directory for as long as the file is open. `None` on file systems without locks,
-/// where directories are never found to be unused either.
+/// Locks a new directory for as long as the file is open. `None` on file systems without locks:
+/// there no directory is ever found to be unused either.
 pub(crate) fn lock(directory: &Path) -> Option<File> {
     let file = File::open(directory).ok()?;
     file.try_lock_shared().ok()?;
@@ -172,7 +172,7 @@ fn find(parent: &Path, is_due: impl Fn(&DirEntry) -> bool) -> Vec<PathBuf> {
     due.map(|entry| entry.path()).collect()
 }
 
-/// Removes those of these directories that no process uses.
+/// Removes the given directories that no process uses.
 pub fn remove_unused(directories: &[PathBuf]) {
     for directory in directories {
         if is_unused(directory) {

@@ -28,7 +28,7 @@
 //! returns, logs or describes makes this crate panic. An FMU runs in this process, though: one
 //! that crashes takes the process with it.
 //!
-//! The [threads](thread_team) that step FMUs are here, too.
+//! The [threads](thread_team) that step FMUs are also here.
 //!
 //! Numbers such as C-26 and R-18 in comments and tests name points of the project's lists of FMI
 //! conformance (C) and of faults to survive (R).

@@ -3,7 +3,7 @@
 //! - libm, libpthread and libdl are loaded globally first: many FMUs use them without saying so.
 //! - All symbols are bound at once, so that a missing one is an error here and not the end of the
 //!   process at some later call; and locally, so that FMUs with equal names do not meet.
-//! - Libraries that an FMU brings along are found by their names. Where two FMUs bring different
+//! - Libraries that an FMU brings along are found by their names. If two FMUs bring different
 //!   ones of one name, the system gives both the first: such FMUs need processes of their own.
 //! - A library is never unloaded: threads and destructors of thread-local data may outlive it.
 
@@ -185,7 +185,7 @@ fn preload(source: &Source<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Loads libpython for all of the process to use, where a library has not loaded because it lacks one of
+/// Loads libpython for all of the process to use, if a library has not loaded because it lacks one of
 /// Python's functions.
 fn load_python(reason: &str) -> Option<()> {
     if !undefined_symbol(reason).is_some_and(python::has_symbol) {

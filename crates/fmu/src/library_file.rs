@@ -1,12 +1,12 @@
 //! Files from which the libraries of instances are loaded.
 //!
 //! The system shares the data of a library between all users of the same file. Instances that must not
-//! share it load copies, which cost least in memory: the file of a copy has no name, and the link to it
-//! is where the copy would lie on disk, so that `$ORIGIN` and `dladdr` give the same directory as ever.
+//! share it load copies, which cost least in memory: the file of a copy has no name. The link to it has
+//! the path that the copy would have on disk, so that `$ORIGIN` and `dladdr` give the same directory as ever.
 //!
-//! A copy is a file without a name (`memfd_create`): written in microseconds however busy the disk is, allowed if
-//! `/tmp` and `/dev/shm` are mounted `noexec`, as in containers, and gone with the process. The dynamic loader gets a
-//! link to `/proc/self/fd/…`, whose path is unlike all others: it compares paths first. The link then leads to the
+//! A copy is a file without a name (`memfd_create`). It is written in microseconds however busy the disk is, is allowed
+//! if `/tmp` and `/dev/shm` are mounted `noexec`, as in containers, and is gone with the process. The dynamic loader gets
+//! a link to `/proc/self/fd/…`, whose path is unlike all others: it compares paths first. The link then leads to the
 //! unpacked library, and the descriptor is closed, since a process may have no more than 1024. The first instance
 //! needs no copy, unless files lie beside the library or other runs use the same cache. Archives with resources are
 //! not unpacked into memory: FMUs write results of any size beside their resources.
@@ -18,7 +18,7 @@
 //! | a proof from the library's bytes that it keeps nothing | holes, such as an index with a constant part beyond the end of a variable |
 //! | variables of a former instance put back | left the memory that they pointed to: 2 GB in 2000 runs of a study, and wrong rows |
 //! | variables of one load exchanged between calls | 1500 lines |
-//! | code pages of a copy replaced by those of the unpacked library (`mremap`) | 250 lines with nine `unsafe` blocks |
+//! | code pages of a copy replaced by the unpacked library's (`mremap`) | 250 lines with nine `unsafe` blocks |
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl UnpackedBinary {
     }
 }
 
-/// Where a library is loaded from, the cheapest first.
+/// Places from which a library is loaded, the cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The unpacked file itself, for one load in all.
@@ -74,14 +74,14 @@ impl Place {
 /// A file to load a library from, as long as the system may look at it.
 pub(crate) struct LibraryFile {
     path: PathBuf,
-    /// The library among the unpacked files, where this is another one.
+    /// The library among the unpacked files, if this is another one.
     original: Option<PathBuf>,
     #[cfg(target_os = "linux")]
     memory: Option<crate::memory_file::MemoryFile>,
 }
 
 impl LibraryFile {
-    /// The file at a place, which is made if it is that of a copy.
+    /// The file at a place, which is made if it is a copy's.
     pub(crate) fn new(
         place: Place,
         binary: &UnpackedBinary,
@@ -147,7 +147,7 @@ impl LibraryFile {
         &self.path
     }
 
-    /// Whether the system has refused this very file for the place where it lies, before any of its code
+    /// Whether the system has refused this very file because of its place, before any of its code
     /// has run.
     pub(crate) fn is_refused(&self, error: &LoadError) -> bool {
         let LoadError::Library { reason, .. } = error else {
@@ -178,7 +178,7 @@ impl Drop for LibraryFile {
 /// A library that was not loaded.
 pub(crate) struct LoadFailure {
     error: LoadError,
-    /// Whether the file lies where the system loads no library from, or where there is no room.
+    /// Whether the place is at fault: the system loads no library from it, or it has no room.
     is_of_place: bool,
 }
 

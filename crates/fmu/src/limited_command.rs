@@ -1,4 +1,4 @@
-//! Commands of the system that end in time, and whose output ends, too.
+//! Commands of the system that end in time, together with their output.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, Stdio};
@@ -45,7 +45,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<Output> 
     let output = child.stdout.take().map(collect);
     let messages = child.stderr.take().map(collect);
     let ended = wait(&mut child, limit);
-    // Also those that it has left behind, which hold the ends of the pipes.
+    // Also processes that it has left behind, which hold the ends of the pipes.
     end(&mut child);
     let text = |reader: Option<thread::JoinHandle<String>>| {
         reader
@@ -73,7 +73,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<bool> {
     }
 }
 
-/// Limits that hold for all processes of the command, also where this one ends before them.
+/// Limits that hold for all processes of the command, also if this one ends before them.
 #[cfg(target_os = "linux")]
 fn restrict(child: &Child, limit: Duration) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};

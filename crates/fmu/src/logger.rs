@@ -39,7 +39,7 @@ const LONGEST_MESSAGE: usize = 65_536;
 /// Lines kept while an instance is being made, to explain a failure.
 const KEPT_LINES: usize = 20;
 
-/// Where the messages of one instance go.
+/// The receiver of the messages of one instance.
 #[derive(Debug)]
 pub(crate) struct LogSink {
     id: usize,
@@ -252,7 +252,7 @@ unsafe extern "C" fn gyrator_fmu_receive_log(
     }));
 }
 
-/// A text with an ellipsis in place of what is beyond `most` bytes.
+/// A text with an ellipsis instead of all beyond `most` bytes.
 fn shortened(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -261,7 +261,7 @@ fn shortened(mut text: String, most: usize) -> String {
     text
 }
 
-/// A copy of a C string, bytes that are no UTF-8 replaced; empty for NULL.
+/// A copy of a C string, bytes that are not UTF-8 replaced; empty for NULL.
 ///
 /// # Safety
 /// `string` is NULL or points to a C string that lives during the call.

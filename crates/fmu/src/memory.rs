@@ -1,6 +1,6 @@
 //! How much memory a process uses.
 
-/// Memory of this process that is really there, bytes; unknown where there is no `/proc`.
+/// Memory of this process that is really there, bytes; unknown without `/proc`.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     read("/proc/self/statm")

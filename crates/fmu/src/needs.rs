@@ -1,7 +1,7 @@
 //! Requirements of an FMU's library on the system, found without loading it.
 //!
-//! The dynamic loader stops at the first thing that is missing, and its message does not say where
-//! it has looked. This reads the same tables that it reads and names everything at once.
+//! The dynamic loader stops at the first thing that is missing, and its message does not list the
+//! directories. This reads the same tables as the loader and names everything at once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -26,17 +26,17 @@ pub struct Needs {
     pub library: String,
     /// Why this machine cannot run the library at all, if it cannot: built for another one, say.
     pub refusal: Option<String>,
-    /// The libraries that it needs, and those that they need.
+    /// The libraries that it needs, and the libraries that they need.
     pub libraries: Vec<NeededLibrary>,
     /// Functions and data that no library has. Empty as long as a library is missing: it may have
     /// them.
     pub undefined_symbols: Vec<String>,
     /// Functions of FMI that no run can do without and that the library does not export.
     pub missing_functions: Vec<&'static str>,
-    /// The libpython that is loaded for the library, where it uses an interpreter and names no library
+    /// The libpython that is loaded for the library, if it uses an interpreter and names no library
     /// that has it.
     pub python: Option<PathBuf>,
-    /// Directories where libraries were looked for, in this order, before the system's own list.
+    /// Directories that were searched for libraries, in this order, before the system's own list.
     pub searched: Vec<PathBuf>,
 }
 
@@ -47,9 +47,9 @@ pub struct NeededLibrary {
     pub name: String,
     /// File name of the first library that needs it.
     pub needed_by: String,
-    /// Where it was found; `None` if it is missing.
+    /// Its path; `None` if it is missing.
     pub found: Option<PathBuf>,
-    /// Where to get it if it is missing, as far as that is known: a package, or a product.
+    /// How to get it if it is missing, as far as that is known: a package, or a product.
     pub package: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! Where to get libraries that FMUs in use need and fresh systems lack.
+//! Packages and products with libraries that FMUs in use need and fresh systems lack.
 
 /// Beginnings of names and, after a tab, what brings such a library: packages of Debian and Ubuntu, or products.
 const KNOWN: &str = include_str!("packages.tsv");

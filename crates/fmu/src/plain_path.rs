@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Where to unpack: the directory for temporary files, if its name can stand in a URI as it is.
+/// The directory for unpacking: the one for temporary files, if its name can stand in a URI as it is.
 pub(crate) fn plain_directory() -> PathBuf {
     let usual = std::env::temp_dir();
     let fallback = Path::new("/tmp");

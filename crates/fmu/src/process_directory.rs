@@ -1,4 +1,4 @@
-//! Where a process unpacks its FMUs: small ones without resources into memory, where the system has a
+//! The place into which a process unpacks its FMUs: small ones without resources into memory, if the system has a
 //! directory for that, all others onto the disk. FMUs write files of any size beside their resources.
 
 use std::path::Path;
@@ -18,14 +18,14 @@ static IN_MEMORY: Shared = Mutex::new(Weak::new());
 type Shared = Mutex<Weak<ProcessDirectory>>;
 
 /// A directory for all FMUs of a process, removed when it is no longer used. Its name contains the
-/// number of the process, `gyrator-<process>-…`, which distinguishes directories left by a killed
-/// process from those in use. It is one for all because its lock is an open file, of which a
-/// process may often have no more than 1024.
+/// number of the process, `gyrator-<process>-…`. So directories left by a killed process can be
+/// told from those in use. It is one for all because its lock is an open file, and a
+/// process may often have no more than 1024 of these.
 #[derive(Debug)]
 pub(crate) struct ProcessDirectory(OwnDirectory);
 
 impl ProcessDirectory {
-    /// A new directory in that of this process on disk.
+    /// A new directory in this process's directory on disk.
     pub(crate) fn new_on_disk() -> Result<(Arc<Self>, TempDir), OpenError> {
         let of_process = Self::shared(&ON_DISK, &plain_directory())?;
         let own = of_process.directory()?;
@@ -49,7 +49,7 @@ impl ProcessDirectory {
         Ok(new)
     }
 
-    /// Whether it is there, and where the next one would be.
+    /// Whether it exists in `parent`, the place for the next one.
     fn is_in(&self, parent: &Path) -> bool {
         let path = self.0.path();
         path.parent() == Some(parent) && path.is_dir()

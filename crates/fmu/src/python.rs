@@ -1,4 +1,4 @@
-//! libpython, for FMUs that use an interpreter and name no library that has it, as those of pythonfmu.
+//! libpython, for FMUs that use an interpreter and name no library that has it, such as FMUs of pythonfmu.
 //!
 //! They expect the program that loads them to be an interpreter, or to have loaded one for all to use.
 
@@ -11,7 +11,7 @@ use crate::elf::Binary;
 use crate::limited_command;
 use crate::search_path::{is_usable, system_libraries};
 
-/// How long the interpreter may take to say where its library is.
+/// How long the interpreter may take to name its library.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Name of the library, its directory, and the one that Debian adds to `/usr/lib`; a line each.
@@ -39,7 +39,7 @@ pub(crate) fn is_library(name: &str) -> bool {
     name.starts_with("libpython") && name.contains(".so")
 }
 
-/// The shared library of the interpreter `python3`; where there is none, the newest one of the system's
+/// The shared library of the interpreter `python3`; without one, the newest libpython in the system's
 /// list of libraries.
 pub(crate) fn library() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! Where the dynamic loader finds a shared library (ld.so(8)).
+//! The search of the dynamic loader for a shared library (ld.so(8)).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

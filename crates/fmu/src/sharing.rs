@@ -3,10 +3,10 @@
 //! What can be kept apart in one process is kept apart there, because a process of its own costs 7 to 11 µs a step.
 //! The state of `rand` and `drand48` is put into place before each call and taken back after it (90 ns a step with
 //! three calls, one lock for all threads). Unique symbols of C++ are made ordinary ones in the bytes that are loaded.
-//! A library of which the dynamic loader has one by its name, and a table inside the C library (`hsearch`), cannot be
-//! kept apart: the second component with such an FMU gets a process of its own. To isolate whatever an ELF file shows
-//! would have taken 125 of 284 public FMUs out of the process. `dlmopen` would keep all of it apart, but it has 16
-//! namespaces, and each loads the C library again.
+//! Two things cannot be kept apart: a library that the dynamic loader has once by its name, and a table inside the C
+//! library (`hsearch`). So the second component with such an FMU gets a process of its own. To isolate whatever an ELF
+//! file shows would have taken 125 of 284 public FMUs out of the process. `dlmopen` would keep all of it apart, but it has
+//! 16 namespaces, and each loads the C library again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,13 +23,13 @@ const LOADING: &[&str] = &["dlopen", "dlmopen"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sharing {
-    /// Symbols of which a process has one for all libraries (`STB_GNU_UNIQUE`: static variables of C++ templates and
+    /// Symbols that exist once in a process, for all libraries (`STB_GNU_UNIQUE`: static variables of C++ templates and
     /// inline functions). They are made local in what is loaded.
     pub unique_symbols: usize,
     /// Libraries with thread-local variables: an instance stays on the thread that made it.
     pub thread_local: Vec<String>,
-    /// Functions of the C library with a state of the process. Each instance has a state of its own; that of `strtok` is safe
-    /// within a call.
+    /// Functions of the C library with a state of the process. Each instance has a state of its own; the state of `strtok` is
+    /// safe within a call.
     pub c_functions: Vec<&'static str>,
     /// Functions of the C library with a state that cannot be kept apart in one process.
     pub shared_c_functions: Vec<&'static str>,
@@ -38,8 +38,8 @@ pub struct Sharing {
     pub companions: Vec<String>,
 }
 
-/// Instances in this process, those that are gone too, whose FMU [needs a process of its own](Sharing::needs_own_process)
-/// beside another one.
+/// Instances in this process, including those that are gone, whose FMU
+/// [needs a process of its own](Sharing::needs_own_process) beside another one.
 static USERS: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the place in this process for one such instance was claimed.
@@ -53,7 +53,7 @@ pub fn claim_process() -> bool {
 }
 
 impl Sharing {
-    /// What the files show: those of the FMU's library for this machine and of all that lies beside it, and among the
+    /// What the files show: the FMU's library for this machine, all files beside it, and the
     /// resources below `root`. An FMU for one instance per process (`only_once`) may load all of them.
     pub(crate) fn of(library: &Path, root: &Path, only_once: bool) -> Self {
         let mut sharing = Self::default();
@@ -121,8 +121,8 @@ impl Sharing {
     }
 }
 
-/// How many instances this process has made whose FMU [needs a process of its own](Sharing::needs_own_process) beside another
-/// one, those that are gone too.
+/// How many instances this process has made, including those that are gone, whose FMU
+/// [needs a process of its own](Sharing::needs_own_process) beside another one.
 #[must_use]
 pub fn process_users() -> usize {
     USERS.load(Ordering::Relaxed)

@@ -110,7 +110,7 @@ impl Watch {
         done
     }
 
-    /// Whether steps change something, each of which is then to be watched.
+    /// Whether steps change something. Each is then to be watched.
     pub(crate) fn has_changing_steps(&self) -> bool {
         self.puts_back && self.changes.iter().any(|change| change.call == STEP)
     }

@@ -29,7 +29,7 @@ pub(crate) struct Unpacked {
     /// Directory that belongs to this process alone.
     own: TempDir,
     _of_process: Arc<ProcessDirectory>,
-    /// What the files were at first; `None` where that could not be seen.
+    /// What the files were at first; `None` if that could not be seen.
     marks: Option<FileMarks>,
     copies: AtomicU64,
     /// Of these, those whose directories were removed.
@@ -92,7 +92,7 @@ impl Unpacked {
         self.found() != self.own.path() || self.is_compiled && !is_cached
     }
 
-    /// What the files are now, with what they were when they were unpacked; `None` where that is not known.
+    /// What the files are now, with what they were when they were unpacked; `None` if that is not known.
     fn now(&self) -> Result<Option<(&FileMarks, FileMarks)>, OpenError> {
         let now = |before| {
             let now = FileMarks::of(self.found(), &is_of_instance)
@@ -109,7 +109,7 @@ impl Unpacked {
     }
 
     /// Makes the files again what they were when they were unpacked, with the bytes of their archive, which `open` opens.
-    /// Returns the names of those that were changed.
+    /// Returns the names of the changed files.
     pub(crate) fn restore(
         &self,
         open: impl FnOnce() -> Result<Archive, OpenError>,
@@ -150,7 +150,7 @@ impl Unpacked {
     }
 
     /// Removes the directories of instances that are gone: their libraries stay loaded without their files, which may be
-    /// large where other files lie beside a library.
+    /// large if other files lie beside a library.
     pub(crate) fn remove_private_directories(&self) {
         let copies = self.copies.load(Ordering::Relaxed);
         for number in self.removed.swap(copies, Ordering::Relaxed)..copies {
@@ -172,7 +172,7 @@ impl Unpacked {
         Ok(directory)
     }
 
-    /// Whether the binaries themselves may be loaded: by the first who asks, and not where other runs,
+    /// Whether the binaries themselves may be loaded: by the first who asks, and not if other runs,
     /// or other FMUs of this process, have the same files.
     pub(crate) fn take_binaries(&self) -> bool {
         self.files == self.own.path() && !self.are_binaries_taken.swap(true, Ordering::Relaxed)
@@ -204,7 +204,7 @@ impl Unpacked {
     }
 }
 
-/// The files of an archive that is no FMU, such as a package of a whole system, on disk: read with
+/// The files of an archive that is not an FMU, such as a package of a whole system, on disk: read with
 /// the same limits and the same mistrust. They are removed with this value.
 #[derive(Debug)]
 pub struct UnpackedArchive {
@@ -217,7 +217,7 @@ impl UnpackedArchive {
     /// their parts.
     ///
     /// # Errors
-    /// As for FMUs: if the file is no archive, exceeds a limit, or has an entry that could do harm.
+    /// As for FMUs: if the file is not an archive, exceeds a limit, or has an entry that could do harm.
     pub fn new(
         path: &Path,
         limits: Limits,
@@ -241,8 +241,8 @@ impl UnpackedArchive {
     }
 }
 
-/// Makes the kept files of an FMU appear in the directory where its libraries are copied to, for FMUs that look for their files from
-/// the place of their library. Those that the FMU could change there are copied.
+/// Shows the kept files of an FMU in the directory of its library copies, for FMUs that look for their files from
+/// the place of their library. Files that the FMU could change there are copied.
 fn show_beside_copies(kept: &Path, own: &Path) -> std::io::Result<()> {
     let can_change = is_writable(kept);
     for entry in std::fs::read_dir(kept)? {

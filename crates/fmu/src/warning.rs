@@ -20,7 +20,7 @@ impl fmt::Display for Position {
 /// Something an FMU does against the standard that does not stop it from being used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// Place in `modelDescription.xml`, where the warning is about one.
+    /// Place in `modelDescription.xml`, if the warning is about one.
     pub position: Option<Position>,
     /// Description of the violation, and how it was handled.
     pub message: String,

@@ -1,7 +1,7 @@
 //! XML as a tree, with the place of every element and attribute in the text.
 //!
-//! The tree keeps what was written: order, prefixes, unknown names, empty elements, text where none
-//! belongs. It refuses what descriptions of models and systems never need and an attacker likes:
+//! The tree keeps what was written: order, prefixes, unknown names, empty elements, text that does not
+//! belong. It refuses what descriptions of models and systems never need and an attacker likes. These are
 //! document types (and with them all entities of one's own), deep nesting, elements with thousands
 //! of attributes, elements by the million.
 

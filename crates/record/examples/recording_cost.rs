@@ -1,6 +1,6 @@
 //! `recording_cost COLUMNS ROWS FILE...`: nanoseconds per cell of results in the forms of these names.
 //!
-//! Prints the cost of the rows and that of the end of the file apart, the least of several attempts, the size of the file, and the
+//! Prints the cost of the rows and, apart, of the end of the file, the least of several attempts, the size of the file, and the
 //! most memory that was used. No signal rests and no two are equal, which is the worst case for text.
 
 use std::path::Path;

@@ -29,7 +29,7 @@ pub trait ColumnarWriter: Send {
         self.finish_with(&BTreeMap::new())
     }
 
-    /// Ends the file, with further metadata where the form takes [any in the end](crate::ColumnarForm::takes_metadata_last).
+    /// Ends the file, with further metadata if the form takes [any in the end](crate::ColumnarForm::takes_metadata_last).
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ pub(crate) fn with_time(columns: &[Column]) -> Vec<Column> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
     values: CellValues,
-    /// Whether a row has no value; empty where all have one. Such a row has any value in its place.
+    /// Whether a row has no value; empty if all have one. Such a row has any value in its place.
     is_missing: Vec<bool>,
 }
 
@@ -125,13 +125,13 @@ impl Cells {
         self.clear();
     }
 
-    /// The values, also those in place of missing ones.
+    /// The values, including placeholders of missing ones.
     #[must_use]
     pub fn values(&self) -> &CellValues {
         &self.values
     }
 
-    /// Whether a row has no value; empty where all have one.
+    /// Whether a row has no value; empty if all have one.
     #[must_use]
     pub fn is_missing(&self) -> &[bool] {
         &self.is_missing
@@ -153,7 +153,7 @@ impl Cells {
         }
     }
 
-    /// Whether there is no row.
+    /// Whether it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -184,7 +184,7 @@ impl Cells {
     }
 
     /// Appends the value that a cell of comma-separated values says, as [`CsvSink`](crate::CsvSink)
-    /// writes it; an empty cell is no value. False where it is none of this kind.
+    /// writes it; an empty cell has no value. False if the value is not of this kind.
     pub fn push_text(&mut self, text: &str) -> bool {
         if text.is_empty() {
             self.push_missing();
@@ -203,7 +203,7 @@ impl Cells {
         cell.is_some_and(|cell| self.push(cell))
     }
 
-    /// Appends a value; false where it is none of this kind.
+    /// Appends a value; false if it is not of this kind.
     pub(crate) fn push(&mut self, cell: Cell<'_>) -> bool {
         match (&mut self.values, cell) {
             (CellValues::Real(values), Cell::Real(number)) => values.push(number),

@@ -3,13 +3,13 @@
 //!
 //! A Parquet file is read from its end, which is written last: a process that is killed would leave nothing. So rows
 //! go to `NAME.part` as they are, in binary, each with its length and a check (CRC-32), through the sink of CSV
-//! files, with all that it does for crashes: rows that are not written yet are in memory that the parent has, and a
+//! files. That sink is safe in crashes: rows that are not written yet are in memory that the parent has, and a
 //! full disk cuts the file after a whole row. A thread is handed the same bytes and turns them into columns. The
 //! thread, the parent of a worker that has died and `gyrator convert` read these bytes by one function, from a queue
 //! or from a file. Arrow has its metadata at its beginning and waits for the summary: it is made of the file in the
-//! end. So is a Parquet file to which columns were added, or for which there was no thread.
+//! end. So is a Parquet file to which columns were added, or which had no thread.
 //!
-//! The recorder of a run calls it. It never reads a row back while the run goes on. Figures and what was dropped:
+//! The recorder of a run calls it. It never reads a row back during the run. Figures and what was dropped:
 //! docs/dev/speed.md.
 
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ use crate::spool_reader::{SpoolError, SpoolReader};
 
 /// Writes `time` and the columns to a file that is [written by columns](ColumnarForm).
 ///
-/// Such a file cannot be read before its end is written. Until then the rows are in `NAME.part`, too, whole row by whole row; a thread
-/// writes the columns to `NAME.new` meanwhile, where the form allows it. [`finish`](RowSink::finish) ends
-/// that file, gives it its name, and removes the other one. Where the run dies, [`finish_rows`](crate::finish_rows) does it in another process.
+/// Such a file cannot be read before its end is written. Until then the rows are also in `NAME.part`, whole row by whole row. Meanwhile
+/// a thread writes the columns to `NAME.new`, if the form allows it. [`finish`](RowSink::finish) ends
+/// that file, gives it its name, and removes the other one. If the run dies, [`finish_rows`](crate::finish_rows) does it in another process.
 #[derive(Debug)]
 pub struct ColumnarSink<W: Output = File> {
     form: &'static ColumnarForm,
@@ -141,8 +141,8 @@ impl<W: Output> ColumnarSink<W> {
         self.rows.output().thread = thread.and_then(Result::ok);
     }
 
-    /// An error of the thread, which ends the run. Where an FMU has closed its file, the rows say so if it has closed theirs,
-    /// too; otherwise the columns are written in the end.
+    /// An error of the thread, which ends the run. None if an FMU has closed the file of columns: the rows say so if their file
+    /// is closed as well; otherwise the columns are written in the end.
     fn check_thread(&mut self) -> Result<(), RecordError> {
         let thread = &self.rows.output().thread;
         if !thread.as_ref().is_some_and(GroupWriter::has_failed) {
@@ -179,7 +179,7 @@ impl<W: Output> ColumnarSink<W> {
         });
         let written = match by_thread {
             Some(written) if self.added.columns.is_empty() => Ok(written),
-            // Columns were added, there is no thread or it has failed, or the form has its metadata at the beginning.
+            // Columns were added, the thread is missing or has failed, or the form has its metadata at the beginning.
             _ => write_anew(&self.part, self.form, &self.added, &self.metadata),
         };
         let expected = self.rows.rows();
@@ -248,9 +248,9 @@ fn write_anew(
     }
 }
 
-/// Gives the file of columns its name, and removes that of rows; returns a warning where it stays.
+/// Gives the file of columns its name, and removes the file of rows; returns a warning if that stays.
 fn publish(mut new: PartFile, part: &PartFile) -> Result<Option<String>, RecordError> {
-    // Some file systems report only now that there is no space.
+    // Some file systems report only now that their space is used up.
     let synced = new.file().sync_data();
     let length = new.file().metadata().map(|file| file.len()).ok();
     synced.map_err(|source| {
@@ -387,14 +387,14 @@ impl<W: Output> RowSink for ColumnarSink<W> {
             self.part.discard();
             return flushed;
         }
-        // From now on they outlast a power loss, which the result does not yet. Where that fails, the result may do.
+        // From now on they outlast a power loss, which the result does not yet. If this fails, the result may do.
         let _ = self.rows.output().sync();
         self.part.sync_name();
         // The rows that were not written are still in the memory that another process has.
         if self.rows.output().is_taken_over() {
             return flushed;
         }
-        // Where rows are missing, there is a result of those that are kept.
+        // If rows are missing, the result has the rows that are kept.
         let made = self.make();
         made.and(flushed)
     }

@@ -33,9 +33,9 @@ pub struct Comparison {
 pub struct ColumnComparison {
     /// Name of the column.
     pub name: String,
-    /// Largest |result − reference|; infinite where only one of the two is NaN, or texts differ.
+    /// Largest |result − reference|; infinite if only one of the two is NaN, or texts differ.
     pub max_absolute: f64,
-    /// Largest |result − reference| / |reference|, over samples where the reference is not 0.
+    /// Largest |result − reference| / |reference|, over samples with a reference other than 0.
     pub max_relative: f64,
     /// Root of the mean squared deviation.
     pub rms: f64,

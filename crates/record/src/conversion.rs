@@ -32,7 +32,7 @@ pub enum ConversionError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// There is no such form.
+    /// No form has this name.
     #[error(transparent)]
     Form(#[from] RecordError),
     /// The times would have the name of another column.
@@ -51,12 +51,12 @@ pub enum ConversionError {
 }
 
 /// Writes all rows of a result to `output`, in the form that its file extension selects, and returns their number.
-/// Values stay the same, bit for bit; of Arrow and Parquet files also units and other metadata, with `further` ones in their place.
+/// Values stay the same, bit for bit. So do units and other metadata of Arrow and Parquet files, except those that `further` replaces.
 /// A file of columns has one block of rows in memory; an older file is replaced when the new one is whole.
 ///
 /// # Errors
 ///
-/// [`ConversionError`]; then there is no new file.
+/// [`ConversionError`]; then no new file is left.
 pub fn convert(
     input: &ResultFile,
     columns: &[Column],
@@ -263,7 +263,7 @@ fn append_number(column: &Column, number: f64, cells: &mut Cells) -> Result<(), 
     }
 }
 
-/// `None` where there is no value.
+/// `None` without a value.
 fn whole(column: &Column, number: f64) -> Result<Option<i64>, Failed> {
     if number.is_nan() {
         return Ok(None);

@@ -31,10 +31,10 @@ pub(crate) fn read_csv_with(path: &Path, time_column: Option<&str>) -> Result<Ta
 /// separate the cells instead; numbers may have decimal commas then.
 ///
 /// The times are in the column `time`, or else `t`, in any case of letters, with a unit of time in brackets or
-/// without. They never decrease. A unit in brackets at the end of another name, `x [m]`, is no part of it. Numbers
+/// without. They never decrease. A unit in brackets at the end of another name, `x [m]`, is not part of the name. Numbers
 /// are decimal or `NaN`, `inf`, `-inf`; `true` and `false` are read as 1 and 0. A column is text if all its cells are
-/// quoted, and one of them is no number or the times and their heading are not quoted; or if its first cell is not empty, not quoted and not
-/// a number. A heading that is quoted without need, as others are not, is a name without a unit.
+/// quoted, and one of them is not a number or the times and their heading are not quoted. It is also text if its first cell is not empty,
+/// not quoted and not a number. A heading that is quoted without need, as others are not, is a name without a unit.
 ///
 /// Results of Ecos get the names that its systems and ours have: the column `a::x[REAL]` is read
 /// as `a.x`, and the count of iterations before the time is left out.
@@ -54,8 +54,8 @@ fn parse(bytes: &[u8], path: &Path, time_column: Option<&str>) -> Result<Table, 
     })
 }
 
-/// Line and column, both from 1, of the cell that holds a value: that of `row`, from 0, in the column that is read
-/// as `name`. The column counts characters. `None` where the file is no CSV file that can be read again.
+/// Line and column, both from 1, of the cell that holds a value: the value of `row`, from 0, in the column that is read
+/// as `name`. The column counts characters. `None` if the file is not a CSV file that can be read again.
 #[must_use]
 pub fn place_of_cell(
     path: &Path,
@@ -113,7 +113,7 @@ fn read_table(bytes: &[u8], time_column: Option<&str>) -> Result<Table, Wrong> {
     Ok(table)
 }
 
-/// Refuses a table for which there is no memory, as under a limit of the address space: a cell that finds none would
+/// Refuses a table that does not fit into the memory, as under a limit of the address space: a cell without memory would
 /// end the program.
 fn check_memory(text: &str, columns: usize) -> Result<(), String> {
     /// Bytes of a cell while columns grow: a number has 8, a text 24 besides its letters, and room is doubled.
@@ -259,7 +259,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The column. Quotes mean text, unless the times or their heading stand in quotes, too.
+    /// The column. Quotes mean text, unless the times or their heading are also in quotes.
     pub(crate) fn finish(self, is_time_quoted: bool) -> Series {
         let is_quoted = self.is_quoted && !self.texts.is_empty() && !is_time_quoted;
         let values = if self.is_text || is_quoted {

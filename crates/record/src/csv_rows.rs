@@ -42,7 +42,7 @@ impl Dialect {
         dialects[found.unwrap_or(0)]
     }
 
-    /// A number as C and Rust write it; the words of Boolean columns are 1 and 0. Where commas do not separate the
+    /// A number as C and Rust write it; the words of Boolean columns are 1 and 0. If commas do not separate the
     /// cells, they may be decimal marks, in all numbers of the file or in none.
     pub(crate) fn number(&mut self, text: &str) -> Option<f64> {
         let text = text.trim();
@@ -81,13 +81,13 @@ pub(crate) fn count_lines(bytes: &[u8]) -> usize {
 pub(crate) struct Rows<'a> {
     text: &'a str,
     separator: u8,
-    /// Where the next cell or row begins.
+    /// Start of the next cell or row.
     at: usize,
     /// Line of it.
     next_line: usize,
     /// Line of the row.
     pub(crate) line: usize,
-    /// Where the row begins.
+    /// Start of the row.
     start: usize,
     cells: Vec<Cell<'a>>,
 }
@@ -190,7 +190,7 @@ impl<'a> Rows<'a> {
         self.separator
     }
 
-    /// The cells, and whether they stand in quotes; without the spaces around those that do not.
+    /// The cells, and whether they are quoted; without the spaces around unquoted ones.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&str, bool)> {
         let cells = self.cells.iter();
         cells.map(|cell| (&*cell.text, cell.is_quoted))
@@ -211,7 +211,7 @@ impl<'a> Rows<'a> {
         Some((line, 1 + before[of_line..].chars().count()))
     }
 
-    /// Refuses a row of another length than the names have, unless only separators follow; `may_be_cut` where the text
+    /// Refuses a row of another length than the names have, unless only separators follow; `may_be_cut` if the text
     /// ends with the file.
     pub(crate) fn check_length(&self, expected: usize, may_be_cut: bool) -> Result<(), String> {
         let found = self.cells.len();

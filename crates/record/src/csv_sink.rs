@@ -15,7 +15,7 @@ const BLOCK: usize = 256 * 1024;
 
 /// Destination of a [`CsvSink`].
 pub trait Output: Write + Send {
-    /// Removes the bytes written after the first `length` bytes. Does nothing where bytes cannot
+    /// Removes the bytes written after the first `length` bytes. Does nothing if bytes cannot
     /// be removed.
     ///
     /// # Errors
@@ -30,8 +30,8 @@ pub trait Output: Write + Send {
     /// The error of the operating system.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Keeps a whole row that will be written with a later block, where rows may survive the
-    /// process. False if there is no room for it: then its block is written at once.
+    /// Keeps a whole row that will be written with a later block, if rows may survive the
+    /// process. False without room for it: then its block is written at once.
     #[inline]
     fn stage(&mut self, row: &[u8]) -> bool {
         let _ = row;
@@ -50,7 +50,7 @@ impl Output for File {
         self.set_len(length)
     }
 
-    /// Some file systems report only now that there is no space.
+    /// Some file systems report only now that their space is used up.
     fn sync(&mut self) -> io::Result<()> {
         match self.sync_data() {
             // Pipes and terminals have no storage.
@@ -85,16 +85,16 @@ impl Output for Vec<u8> {
 /// line feed), and doubles with the fewest digits that read back as the same double.
 ///
 /// `NaN`, `inf` and `-inf` are written so; booleans are 0 and 1, enumerations their number, as the
-/// rules of the FMI cross-check ask for. Names are quoted where they must be, strings always.
+/// rules of the FMI cross-check ask for. Names are quoted if they must be, strings always.
 /// [`as_doubles`](Self::as_doubles) writes the numbers as the memory has them instead.
-/// Rows are handed over in large blocks. Where a block fails, the output is cut after its last
+/// Rows are handed over in large blocks. If a block fails, the output is cut after its last
 /// whole row. A file that the sink has created is a [`PartFile`] and gets its name in the end, also
 /// after a failure. Dropping the sink does all that and ignores errors.
 #[derive(Debug)]
 pub struct CsvSink<W: Output = File> {
     output: W,
     path: PathBuf,
-    /// The file, where the sink has created it.
+    /// The file, if the sink has created it.
     part: Option<PartFile>,
     has_begun: bool,
     encoding: Encoding,
@@ -110,7 +110,7 @@ pub struct CsvSink<W: Output = File> {
 }
 
 impl CsvSink {
-    /// Creates a file, in place of the one that is there.
+    /// Creates a file, replacing an older one.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl CsvSink {
 }
 
 impl<W: Output> CsvSink<W> {
-    /// Creates a file, in place of an existing one, and writes to the result of `wrap` for it.
+    /// Creates a file, replacing an older one, and writes to the result of `wrap` for it.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl<W: Output> CsvSink<W> {
         sink
     }
 
-    /// Keeps a text in the header, where the form has a place for it.
+    /// Keeps a text in the header, if the form has a place for it.
     #[cfg(feature = "parquet")]
     pub(crate) fn keep(&mut self, key: &str, text: String) {
         if let Encoding::Spool(rows) = &mut self.encoding {
@@ -198,7 +198,7 @@ impl<W: Output> CsvSink<W> {
         self.has_begun
     }
 
-    /// Appends a row, takes it back where it does not fit, and hands a full block over.
+    /// Appends a row, takes it back if it does not fit, and hands a full block over.
     #[inline]
     fn push_row(
         &mut self,
@@ -254,7 +254,7 @@ impl<W: Output> CsvSink<W> {
         Ok(())
     }
 
-    /// Writes the rows of `before` with further cells at their ends, in place of what is there.
+    /// Writes the rows of `before` with further cells at their ends, replacing the present ones.
     fn rewrite(
         &mut self,
         before: &[u8],
@@ -308,7 +308,7 @@ impl<W: Output> CsvSink<W> {
         }
     }
 
-    /// Cuts the output after the last whole row, of which `taken` bytes of the buffer are part.
+    /// Cuts the output after its last whole row; it has taken `taken` bytes of the buffer.
     fn fail(&mut self, taken: usize, source: io::Error) -> RecordError {
         self.failed = true;
         if self.output.is_taken_over() {
@@ -324,7 +324,7 @@ impl<W: Output> CsvSink<W> {
         let (kept_rows, kept_bytes) = whole_rows(&self.buffer.as_slice()[..taken]);
         self.rows = self.rows.saturating_sub(rows - kept_rows);
         self.written += kept_bytes;
-        // Where this fails as well, the last row is cut short, and readers say so.
+        // If this fails as well, the last row is cut short, and readers say so.
         let _ = self.output.truncate(self.written);
         self.error(source)
     }
@@ -336,7 +336,7 @@ impl<W: Output> CsvSink<W> {
             return written;
         };
         let published = part.publish(written.is_ok().then_some(self.written));
-        // Its error says where the rows are, and whether there are any.
+        // Its error says whether any rows are left, and in which file.
         published.and(written)
     }
 

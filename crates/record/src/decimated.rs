@@ -17,7 +17,7 @@ pub struct Decimated {
     pub rows: u64,
     /// Whether every row is there.
     pub is_exact: bool,
-    /// Times of the first and of the last row, s; 0 where there is no row.
+    /// Times of the first and of the last row, s; 0 without rows.
     pub span: (f64, f64),
     times: Vec<f64>,
     stretches: Stretches,
@@ -284,7 +284,7 @@ impl Decimated {
     ///
     /// # Panics
     ///
-    /// If there is no column at one of the places.
+    /// If a place has no column.
     pub fn read(
         file: &ResultFile,
         columns: &[usize],
@@ -313,7 +313,7 @@ impl Decimated {
     ///
     /// # Panics
     ///
-    /// If there is no column at one of the places.
+    /// If a place has no column.
     #[must_use]
     pub fn select(mut self, columns: &[usize]) -> Self {
         let chosen = columns.iter().map(|place| self.columns[*place].clone());
@@ -343,7 +343,7 @@ impl Decimated {
     ///
     /// # Panics
     ///
-    /// If there is no such column.
+    /// If the column does not exist.
     #[must_use]
     pub fn points(&self, column: usize) -> Vec<(f64, f64)> {
         let finite = |value: f64| if value.is_finite() { value } else { f64::NAN };
@@ -362,11 +362,11 @@ impl Decimated {
             .collect()
     }
 
-    /// Least and greatest finite number of a column; `None` where there is none.
+    /// Least and greatest finite number of a column; `None` if it has none.
     ///
     /// # Panics
     ///
-    /// If there is no such column.
+    /// If the column does not exist.
     #[must_use]
     pub fn range(&self, column: usize) -> Option<(f64, f64)> {
         let values = self.points(column).into_iter().map(|(_, value)| value);
@@ -379,7 +379,7 @@ impl Decimated {
 
     /// All columns over the same times, s: every row, or the first row, two values for each stretch of time with rows, and
     /// the last row. These are the extremes of the stretch in their order, at a quarter and at three quarters of it; NaN
-    /// where a column has no finite number there. Only these times are not the result's.
+    /// if a column has no finite number there. Only these times are not the result's.
     #[must_use]
     pub fn aligned(&self) -> (Vec<f64>, Vec<Vec<f64>>) {
         if self.is_exact {

@@ -24,13 +24,13 @@ struct Shared {
     buckets: usize,
     /// For each column of the rows its place among the chosen ones.
     places: Vec<Option<usize>>,
-    /// The chosen columns, and those that were added.
+    /// The chosen columns, and columns that were added.
     columns: Vec<Column>,
     decimator: Decimator,
     /// Rows that wait: their times, and each column.
     time: Vec<f64>,
     waiting: Vec<Vec<f64>>,
-    /// The times of all rows, where columns are added later.
+    /// The times of all rows, if columns are added later.
     times: Option<Vec<f64>>,
     rows: u64,
 }
@@ -65,7 +65,7 @@ impl DecimatingSink {
         Self::new(|columns| (0..columns.len()).collect(), stretches)
     }
 
-    /// Takes columns by [`add_columns`](RowSink::add_columns), too: the times of all rows are kept for them.
+    /// Also takes columns by [`add_columns`](RowSink::add_columns): the times of all rows are kept for them.
     #[must_use]
     pub fn takes_columns(self) -> Self {
         self.lock().times = Some(Vec::new());

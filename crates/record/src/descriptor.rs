@@ -4,8 +4,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::ops::{Deref, DerefMut};
 
-/// A file that is closed when it is dropped, where it is open still. An FMU may have closed it: its number may belong to
-/// another file by now, and where debug assertions are on the standard library ends a process that closes it again.
+/// A file that is closed when it is dropped, if it is still open. An FMU may have closed it: its number may belong to
+/// another file by now, and with debug assertions on the standard library ends a process that closes it again.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     file: Option<File>,

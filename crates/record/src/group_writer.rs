@@ -138,14 +138,14 @@ impl GroupWriter {
         })
     }
 
-    /// Waits until the thread is done with the header, which was handed over, and has the memory of a group: what a process takes
-    /// while it steps is held against its FMUs, and looking for the FMU takes seconds where there are many.
+    /// Waits until the thread is done with the header, which was handed over, and has the memory of a group. What a process takes
+    /// while it steps is held against its FMUs, and looking for the FMU takes seconds if there are many.
     pub(crate) fn await_memory(&self) {
         // A thread that has failed gives nothing back, and says why in the end.
         drop(self.used.recv());
     }
 
-    /// Hands bytes over, in the order of the file. Waits where the thread is behind.
+    /// Hands bytes over, in the order of the file. Waits if the thread is behind.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut block = self.used.try_recv().unwrap_or_default();
         block.clear();
@@ -172,14 +172,14 @@ impl GroupWriter {
     }
 }
 
-/// Lets the allocator keep what the columns of a group free. glibc gives blocks of 128 KiB and more back to the system at once, so that
-/// each column of each group costs calls of the system and page faults, half of the time that writing takes; it keeps
-/// blocks that are smaller than one that was freed (`mallopt(3)`, `M_MMAP_THRESHOLD`). Nothing is written to it.
+/// Lets the allocator keep what the columns of a group free. glibc gives blocks of 128 KiB and more back to the system at once. So each
+/// column of each group costs calls of the system and page faults, half of the time that writing takes. glibc keeps blocks that are smaller
+/// than one that was freed (`mallopt(3)`, `M_MMAP_THRESHOLD`). Nothing is written to it.
 fn keep_freed_memory() {
     drop(std::hint::black_box(vec![0_u8; KEPT]));
 }
 
-/// The blocks as a file that ends where no more come.
+/// The blocks as a file that ends with the last of them.
 struct Blocks {
     received: Receiver<Vec<u8>>,
     done: mpsc::Sender<Vec<u8>>,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 #[cfg(feature = "parquet")]
 use crate::sink::{Column, ColumnType};
 
-/// Units of time, with the factor and the divisor that make seconds of them: a division by a thousand is exact where a
-/// product with 0.001 is not.
+/// Units of time, with the factor and the divisor that make seconds of them: a division by a thousand can be exact
+/// when a product with 0.001 is not.
 const UNITS_OF_TIME: &[(&[&str], f64, f64)] = &[
     (&["s", "sec", "second", "seconds"], 1.0, 1.0),
     (&["ms"], 1.0, 1e3),
@@ -88,7 +88,7 @@ pub fn is_heading(text: &str, name: &str, unit: Option<&str>) -> bool {
     text == name || unit.is_some() && split_unit(text) == (name, unit)
 }
 
-/// Names without units, and the units, of headings, of which some are known to be names. Headings that would have one name then keep theirs.
+/// Names without units, and the units, of headings; some of these are known to be names. Headings that would have one name then keep theirs.
 pub(crate) fn names_and_units<'a>(
     headings: impl Iterator<Item = (&'a str, bool)>,
 ) -> Vec<(String, Option<String>)> {
@@ -152,7 +152,7 @@ pub(crate) fn place_of_time<S: AsRef<str>>(
     Err(format!("{NO_COLUMN}time` or `t`{}", listed(headings)))
 }
 
-/// As [`place_of_time`], among columns of which those of texts hold no times.
+/// As [`place_of_time`], among columns; columns of texts hold no times.
 #[cfg(feature = "parquet")]
 pub(crate) fn time_of_columns(
     columns: &[Column],
@@ -171,7 +171,7 @@ pub(crate) fn time_of_columns(
     })
 }
 
-/// Takes the units from the names of columns, where the file has no other place for them.
+/// Takes the units from the names of columns, if the file has no other place for them.
 #[cfg(feature = "parquet")]
 pub(crate) fn take_units(columns: &mut [Column]) {
     let named = names_and_units(columns.iter().map(|column| (column.name.as_str(), false)));
@@ -180,7 +180,7 @@ pub(crate) fn take_units(columns: &mut [Column]) {
     }
 }
 
-/// `None` where the unit of the heading is no unit of time.
+/// `None` if the unit of the heading is not a unit of time.
 fn time_column(place: usize, heading: &str) -> Option<TimeColumn> {
     let in_round = heading
         .strip_suffix(')')

@@ -1,8 +1,8 @@
 //! Values of a column between its rows, and times that are the same but for rounding.
 
-/// How a column goes on between two rows. Of rows with one time, the last one counts at that time:
-/// they are a jump. Before the first row the value is that of the first row, after the last row that
-/// of the last one. A time that misses a row by rounding is the row's.
+/// How a column continues between two rows. Of rows with one time, the last one counts at that time:
+/// they are a jump. Before the first row the column has its first value, after the last row its last
+/// one. A time that misses a row by rounding is the row's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interpolation {
     /// On the straight line from row to row.
@@ -18,7 +18,7 @@ impl Interpolation {
     /// column.
     ///
     /// # Panics
-    /// If there are no rows.
+    /// If the column has no rows.
     #[must_use]
     pub fn value(self, time: &[f64], column: &[f64], now: f64) -> f64 {
         let (row, fraction) = row_at(time, now);
@@ -52,10 +52,10 @@ pub fn row_at(time: &[f64], now: f64) -> (usize, f64) {
     (row, (now - time[row]) / step)
 }
 
-/// Whether two times are the same but for rounding, where communication points or rows are `step`
-/// apart: they differ by at most a millionth of it, or by the resolution of a double at late times.
+/// Whether two times are the same but for rounding, for communication points or rows that are `step`
+/// apart. They differ by at most a millionth of it, or by the resolution of a double at late times.
 ///
-/// A tool that sums up n steps of size h misses n·h by at most n²·ε/4·h with ε = 2⁻⁵², a millionth of a
+/// A tool that sums up n steps of size h misses n·h by at most n²·ε/4·h with ε = 2⁻⁵². That is a millionth of a
 /// step after 130 000 steps. Seconds since 1970 have a resolution of 0.24 µs.
 #[must_use]
 pub fn is_same_time(a: f64, b: f64, step: f64) -> bool {
@@ -88,7 +88,7 @@ mod tests {
         }
         let late = 2.0 + 1e-12;
         assert_eq!(Interpolation::Next.value(&TIME, &COLUMN, late), 5.0);
-        // Neighbouring doubles are one time where they are far from zero: here 0.24 µs apart.
+        // Neighbouring doubles are one time if they are far from zero: here 0.24 µs apart.
         let rows = [1.7e9_f64, 1.7e9 + 1e-3, 1.7e9 + 2e-3];
         for now in [rows[1].next_down(), rows[1], rows[1].next_up()] {
             for interpolation in [Interpolation::Hold, Interpolation::Next] {

@@ -43,7 +43,7 @@ pub enum ColumnValues {
 pub enum ParameterValue {
     /// A floating-point number.
     Real(f64),
-    /// A whole number, or that of an enumeration's item.
+    /// A whole number, or the number of an enumeration's item.
     Integer(i32),
     /// True or false.
     Boolean(bool),
@@ -240,7 +240,7 @@ impl RowSink for MemorySink {
 pub struct MemoryRows(Arc<Mutex<MemorySink>>);
 
 impl MemoryRows {
-    /// Takes the rows out. Columns remain, so that a run that goes on adds rows to them.
+    /// Takes the rows out. Columns remain, so that a run that continues adds rows to them.
     pub fn take(&self) -> Recorded {
         let mut sink = self.lock();
         let mut rest = sink.recorded.clone_empty();
@@ -307,7 +307,7 @@ impl RowSink for MemoryRows {
 mod tests {
     use super::*;
 
-    /// A cell of another type than its column becomes one of it: a Boolean is true where the number is not 0.
+    /// A cell of another type than its column becomes one of it: a Boolean is true if the number is not 0.
     #[test]
     fn cells_take_the_type_of_their_column() {
         let cells = [Cell::Real(2.5), Cell::Integer(0), Cell::Boolean(true)];

@@ -20,7 +20,7 @@ use crate::sink::{Column, ColumnType};
 const BLOCK: usize = 256 * 1024;
 
 /// Writes a table as a Parquet file: a column a column, reals as streams of their first bytes, of their second bytes and so
-/// on (`BYTE_STREAM_SPLIT`), of which Snappy then makes much less. The units are in the
+/// on (`BYTE_STREAM_SPLIT`), which Snappy then compresses much better. The units are in the
 /// file's metadata as `gyrator.units`, a JSON object by column; the names of the power bonds whose
 /// columns begin with `bond.<name>.` as `gyrator.bonds`, a JSON list; further texts stand by their keys.
 ///
@@ -68,7 +68,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             .set_compression(Compression::SNAPPY)
             .set_max_row_group_row_count(None)
             .set_key_value_metadata(Some(metadata))
-            // Ranges of whole groups are enough: those of each page would be a large part of the file's end.
+            // Ranges of whole groups are enough: ranges of each page would be a large part of the file's end.
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_dictionary_enabled(false);
@@ -156,7 +156,7 @@ impl<W: Write + Send> ColumnarWriter for ParquetWriter<W> {
     }
 }
 
-/// Writes a column of a group. `is_missing` is empty where no value is.
+/// Writes a column of a group. `is_missing` is empty if no value is.
 fn write<T: DataType>(
     mut column: SerializedColumnWriter<'_>,
     values: &[T::T],

@@ -30,7 +30,7 @@ impl PartFile {
     ///
     /// # Errors
     ///
-    /// [`RecordError::Create`]; [`RecordError::InUse`] where another run writes the same result.
+    /// [`RecordError::Create`]; [`RecordError::InUse`] if another run writes the same result.
     pub fn create(path: &Path) -> Result<Self, RecordError> {
         let fail = |source: io::Error| RecordError::Create {
             path: path.to_owned(),
@@ -140,7 +140,7 @@ impl PartFile {
     ///
     /// # Errors
     ///
-    /// The error of the operating system; `UnexpectedEof` where it is shorter.
+    /// The error of the operating system; `UnexpectedEof` if it is shorter.
     pub fn contents(&self, length: u64) -> io::Result<Vec<u8>> {
         let mut file = self.file();
         file.rewind()?;
@@ -193,9 +193,9 @@ impl PartFile {
     ///
     /// # Errors
     ///
-    /// [`RecordError::Displaced`] where the file was deleted or replaced meanwhile, after all of it was
-    /// written again; [`RecordError::Changed`] where it does not have `length` bytes, after it got its
-    /// name; [`RecordError::NotNamed`] where it cannot get it, for example because another program has
+    /// [`RecordError::Displaced`] if the file was deleted or replaced meanwhile, after all of it was
+    /// written again; [`RecordError::Changed`] if it does not have `length` bytes, after it got its
+    /// name; [`RecordError::NotNamed`] if it cannot get it, for example because another program has
     /// made a file of that name.
     pub fn publish(&mut self, length: Option<u64>) -> Result<(), RecordError> {
         if !self.is_plain || self.is_displaced {
@@ -269,8 +269,8 @@ impl PartFile {
         }
     }
 
-    /// Where a file that was deleted or replaced is written again, and how that is shown: its names, and
-    /// others where these are taken.
+    /// Places in which a file that was deleted or replaced is written again, and how each is shown: its names, and
+    /// others if these are taken.
     fn places(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
         let others = (1..=9).map(|number| format!(".{number}"));
         let endings = [String::new(), ".part".to_owned()]
@@ -303,7 +303,7 @@ impl PartFile {
     }
 
     /// Copies the file, which has no name any more, to the first of its places that is free. Its folder
-    /// is made again where it was removed.
+    /// is made again if it was removed.
     fn write_anew(&self) -> io::Result<PathBuf> {
         if let Some(folder) = self.name.parent() {
             std::fs::create_dir_all(folder)?;
@@ -341,7 +341,7 @@ impl PartFile {
 /// After the name of a file that is not whole, and has no rows that can be read.
 const UNFINISHED: &str = ".new";
 
-/// Writes a file that is whole or, where that fails, is not changed: under its name with `.new` after
+/// Writes a file that is whole or, if that fails, is not changed: under its name with `.new` after
 /// it until then. Anything but a plain file is written in place.
 ///
 /// # Errors
@@ -369,7 +369,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     written
 }
 
-/// Sees to it that a new name outlasts a power loss. Where that fails, or the file system knows no such
+/// Sees to it that a new name outlasts a power loss. If that fails, or the file system knows no such
 /// thing, the file has its name anyway.
 fn sync_folder(name: &Path) {
     #[cfg(unix)]
@@ -401,7 +401,7 @@ fn is_locked_by_another(path: &Path) -> bool {
     matches!(lock, Ok(Err(TryLockError::WouldBlock)))
 }
 
-/// The file of the rows of a result until it is whole: that of `out.parquet` is `out.parquet.part`.
+/// The file of the rows of a result until it is whole: `out.parquet.part` for `out.parquet`.
 #[must_use]
 pub fn rows_path(path: &Path) -> PathBuf {
     with_ending(path, ".part")
@@ -446,7 +446,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Looks once more where the system could not look: a network or a lack of memory may pass.
+/// Looks once more if the system could not look: a network or a lack of memory may pass.
 fn look(mut look: impl FnMut() -> io::Result<Metadata>) -> io::Result<Metadata> {
     match look() {
         Err(error) if !is_absence(&error) => look(),
@@ -461,7 +461,7 @@ fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Whether both are of one file, by device and inode; where there are no such things, assumes it.
+/// Whether both are of one file, by device and inode; assumes it if the system has no such things.
 #[must_use]
 pub fn is_same(one: &Metadata, other: &Metadata) -> bool {
     #[cfg(unix)]
@@ -581,7 +581,7 @@ mod tests {
         assert_eq!(bench.files(), ["out.csv"]);
     }
 
-    /// The names of the result and its part where they are taken, and where the rows are then.
+    /// Names of the result and its part that are taken, and the file that then has the rows.
     #[test]
     fn r63_a_deleted_or_replaced_file_is_an_error_and_written_anew() {
         for (taken, place) in [

@@ -20,13 +20,13 @@ const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 /// Bytes of the queue: one second of rows of 1000 reals every 0.5 ms.
 const BYTES: usize = 1 << 24;
 
-/// Rows that the queue holds at least, where rows are long.
+/// Rows that the queue holds at least, if rows are long.
 const ROWS: usize = 256;
 
 /// Bytes of a row before its cells: its length, its form and the time.
 const HEAD: usize = size_of::<u32>() + 1 + size_of::<f64>();
 
-/// The form of a row of which all cells are reals: nothing but their bits.
+/// The form of a row with reals only: nothing but their bits.
 const REALS: u8 = b'r';
 
 /// The form of a row of any cells: each after the byte of its type.
@@ -34,7 +34,7 @@ const CELLS: u8 = b'c';
 
 /// Hands rows to a thread that writes them into another sink.
 ///
-/// A row neither waits nor locks, and allocates nothing after warm-up. Where the thread is so slow that the queue is
+/// A row neither waits nor locks, and allocates nothing after warm-up. If the thread is so slow that the queue is
 /// full, rows are left out; [`pop_warning`](RowSink::pop_warning) says how many. An error of the sink
 /// comes with one of the next rows, or at the end.
 pub struct QueuedSink {
@@ -288,7 +288,7 @@ fn write_all(mut sink: Box<dyn RowSink>, mut queue: Consumer<u8>, signs: &Signs)
     }
 }
 
-/// Moves a row out of the queue, where there is one.
+/// Moves a row out of the queue, if it has one.
 fn next_row(queue: &mut Consumer<u8>, row: &mut Vec<u8>) -> bool {
     let mut length = [0; size_of::<u32>()];
     if queue.pop_entire_slice(&mut length).is_err() {
@@ -458,7 +458,7 @@ mod tests {
             _: f64,
             _: &mut dyn Iterator<Item = Cell<'_>>,
         ) -> Result<(), RecordError> {
-            // The sender is gone where all may pass.
+            // The sender is gone when all may pass.
             if self.0.recv().unwrap_or(true) {
                 self.1 += 1;
                 return Ok(());

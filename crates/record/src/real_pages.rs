@@ -1,7 +1,7 @@
 //! Columns of reals as chunks of a Parquet file: encoded, compressed and measured here, since the values of a run pass through it while
 //! it makes its steps. The library takes more than twice as long.
 //!
-//! Values, ranges and sizes are those that `parquet` writes. One encoder of Snappy serves all columns. Figures:
+//! Values, ranges and sizes are the same as `parquet` writes. One encoder of Snappy serves all columns. Figures:
 //! docs/dev/speed.md.
 
 use bytes::Bytes;
@@ -64,7 +64,7 @@ impl RealPages {
         };
         let metadata = ColumnChunkMetaData::builder(column)
             .set_compression(Compression::SNAPPY)
-            // The library names the encoding of levels also where there are none.
+            // The library names the encoding of levels also if there are none.
             .set_encodings(vec![Encoding::RLE, Encoding::BYTE_STREAM_SPLIT])
             .set_page_encoding_stats(vec![of_pages])
             .set_total_compressed_size(bytes.len() as i64)
@@ -135,7 +135,7 @@ fn streams(tile: &[f64; TILE]) -> [u8; 8 * TILE] {
     interleaved(interleaved(interleaved(interleaved(bytes))))
 }
 
-/// The bytes of both halves in turn: instructions of that kind are those of the vectors of all processors.
+/// The bytes of both halves in turn: the vectors of all processors have instructions of that kind.
 #[inline(always)]
 fn interleaved(bytes: [u8; 8 * TILE]) -> [u8; 8 * TILE] {
     let mut turned = [0; 8 * TILE];

@@ -95,7 +95,7 @@ impl RowBuffer {
         self.length -= count;
     }
 
-    /// Overwrites the last byte, where there is one.
+    /// Overwrites the last byte, if there is one.
     pub(crate) fn replace_last(&mut self, byte: u8) {
         if let Some(last) = self.bytes[..self.length].last_mut() {
             *last = byte;

@@ -26,7 +26,7 @@ const LONGEST_NAMES: usize = 64 << 20;
 pub(crate) enum Encoding {
     /// A line of comma-separated values each.
     Text(Texts),
-    /// Little-endian doubles, after a line with the names. Whole numbers and booleans are doubles, too.
+    /// Little-endian doubles, after a line with the names. Whole numbers and booleans are also doubles.
     Doubles,
     /// Rows that become columns in the end.
     #[cfg(feature = "parquet")]
@@ -97,7 +97,7 @@ impl Encoding {
                 buffer.replace_last(b'\n');
             }
             Self::Doubles => reals.for_each(|number| buffer.push_doubles(&[number])),
-            // Columns are added where its rows become columns.
+            // Columns are added when its rows become columns.
             #[cfg(feature = "parquet")]
             Self::Spool(_) => {}
         }
@@ -135,7 +135,7 @@ impl Encoding {
     }
 }
 
-/// Bytes of a row of doubles; `cells` counts the time, too.
+/// Bytes of a row of doubles; `cells` includes the time.
 fn row_length(cells: usize) -> usize {
     cells * size_of::<f64>()
 }
@@ -171,8 +171,8 @@ impl Lines {
     }
 }
 
-/// The names at the beginning of a file of doubles, which are rows of little-endian doubles after a zero byte and a line
-/// with the names of the columns, as a CSV file has it.
+/// The names at the beginning of a file of doubles. The file has a zero byte, a line with the names of the columns as in a
+/// CSV file, and rows of little-endian doubles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoublesHeader {
     /// Names of the columns; the first is `time`.
@@ -188,7 +188,7 @@ impl DoublesHeader {
         row_length(self.names.len())
     }
 
-    /// The names, where all of them are there.
+    /// The names, if all of them are there.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (&MARK, text) = bytes.split_first()? else {
@@ -207,7 +207,7 @@ impl DoublesHeader {
     ///
     /// # Errors
     ///
-    /// The error of the reader. `None` where the names make no sense.
+    /// The error of the reader. `None` if the names make no sense.
     pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Self>> {
         let (mut bytes, mut lines) = (Vec::new(), Lines::default());
         while lines.count == 0 && bytes.len() < LONGEST_NAMES {
@@ -233,8 +233,8 @@ impl DoublesHeader {
     }
 }
 
-/// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error:
-/// returns the number of whole rows, the bytes up to the end of the last one, and whether there are none after it.
+/// Counts the rows after the names in a file that a [`CsvSink`](crate::CsvSink) has written, up to its end or to an error.
+/// Returns the number of whole rows, the bytes up to the end of the last one, and whether nothing follows it.
 #[must_use]
 pub fn count_rows(mut reader: impl BufRead) -> (u64, u64, bool) {
     #[cfg(feature = "parquet")]

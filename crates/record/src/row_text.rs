@@ -1,4 +1,4 @@
-//! Cells as text, many at a time. A comma follows each; that of the last one becomes the end of the line.
+//! Cells as text, many at a time. A comma follows each; the comma of the last one becomes the end of the line.
 //!
 //! A text that is copied as soon as it is made waits until the memory has it. So eight texts are made, then eight are
 //! copied: 20 ns a cell instead of 43. The sinks of rows call it; it never shortens a number. Figures and what was
@@ -10,8 +10,8 @@ use crate::heading::seems_to_have_unit;
 use crate::row_buffer::RowBuffer;
 use crate::sink::Cell;
 
-/// Doubles that are made text together. A text that is copied as soon as it is made waits until the memory has it, and all that
-/// was written before (measured: 43 in place of 15 ns a cell); so the first is copied when the last was made.
+/// Doubles that are made text together. A text that is copied as soon as it is made waits until the memory has it and all that
+/// was written before (measured: 43 instead of 15 ns a cell). So the first is copied when the last was made.
 const BATCH: usize = 8;
 
 /// The longest text of a double: `-1.2345678901234567e-308`.
@@ -23,11 +23,11 @@ const ROOM: usize = LONGEST + 1;
 /// Up to it, doubles are all whole numbers (2⁵³), and written without an exponent.
 const WHOLE: u64 = 1 << 53;
 
-/// Makes text of doubles, and remembers that of earlier ones: a signal that rests, or is recorded twice, costs a fifth of one that
+/// Makes text of doubles, and remembers the text of earlier ones. A signal that rests, or is recorded twice, costs a fifth of one that
 /// changes, and that one an eighth more (measured with twenty columns).
 pub(crate) struct Texts {
     known: Vec<Known>,
-    /// Those of the batch in progress that were known before it; without a length where they were not.
+    /// Texts of the batch in progress that were known before it; without a length if they were not.
     before: Box<[Known; BATCH]>,
     /// Bits of a hash that are not of a place.
     shift: u32,
@@ -109,7 +109,7 @@ impl Texts {
         count
     }
 
-    /// Appends a cell that is no double.
+    /// Appends a cell that is not a double.
     fn push_other(&mut self, buffer: &mut RowBuffer, cell: Cell<'_>) {
         match cell {
             Cell::Real(_) => return,
@@ -170,7 +170,7 @@ impl Texts {
         buffer.advance(end);
     }
 
-    /// Where a double is, if it is known.
+    /// The place of a double, if it is known.
     #[inline]
     fn place(&self, value: f64) -> usize {
         // 2⁶⁴ by the golden ratio, odd: as in Knuth, The Art of Computer Programming 3, section 6.4.
@@ -199,7 +199,7 @@ fn copy(text: &[u8], one: &mut [u8], other: &mut [u8; LONGEST]) {
     }
 }
 
-/// Writes the name of a column: in quotes also where its end would else be read as a unit.
+/// Writes the name of a column: in quotes also if its end would else be read as a unit.
 pub(crate) fn push_name(buffer: &mut RowBuffer, name: &str) {
     let needs_quotes =
         name.is_empty() || name.trim() != name || name.contains(['"', ',', '\n', '\r']);

@@ -74,7 +74,7 @@ impl Cell<'_> {
     }
 }
 
-/// Where the rows of a run go: [`begin`](Self::begin) once, then rows, then
+/// The target of the rows of a run: [`begin`](Self::begin) once, then rows, then
 /// [`finish`](Self::finish). Rows allocate nothing after warm-up, unless the sink is in memory.
 ///
 /// After an error that is not [`RecordError::WrongRow`] the sink accepts no more rows; those
@@ -87,13 +87,13 @@ pub trait RowSink: Send {
     /// [`RecordError::Write`] if the columns could not be written.
     fn begin(&mut self, columns: &[Column]) -> Result<(), RecordError>;
 
-    /// Keeps values that do not change, such as parameters, beside the rows, where the form has a place
+    /// Keeps values that do not change, such as parameters, beside the rows, if the form has a place
     /// for them. Called before [`begin`](Self::begin).
     fn parameters(&mut self, parameters: &[(&str, Cell<'_>)]) {
         let _ = parameters;
     }
 
-    /// Keeps a text under a key beside the rows, in place of an earlier one of this key, where the form
+    /// Keeps a text under a key beside the rows, replacing an earlier one of this key, if the form
     /// [has a place](Self::keeps_metadata) for it. Called before [`finish`](Self::finish).
     ///
     /// # Errors
@@ -122,7 +122,7 @@ pub trait RowSink: Send {
         cells: &mut dyn Iterator<Item = Cell<'_>>,
     ) -> Result<(), RecordError>;
 
-    /// Appends a row of which every cell is a [`Cell::Real`]; `time` in s.
+    /// Appends a row in which every cell is a [`Cell::Real`]; `time` in s.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ pub trait RowSink: Send {
         false
     }
 
-    /// Ends the result, makes sure that it is stored, and gives it its name, also where an earlier
+    /// Ends the result, makes sure that it is stored, and gives it its name, also if an earlier
     /// row could not be written. A further call looks whether a file still has its name.
     ///
     /// # Errors
@@ -174,18 +174,18 @@ pub trait RowSink: Send {
 
     /// Adds columns of reals to the rows that were accepted, after their other columns, before
     /// [`finish`](Self::finish): a list of one value a row for each. The cells that the rows have already stay as they are, bit
-    /// for bit. False where rows cannot be changed any more, as in a pipe.
+    /// for bit. False if rows cannot be changed any more, as in a pipe.
     ///
     /// # Errors
     ///
-    /// [`RecordError::WrongRow`] if a list has another length than there are rows; [`RecordError::Write`] if the
-    /// longer rows could not be written. The rows are then as they were, where they can be.
+    /// [`RecordError::WrongRow`] if a list does not have a value for each row; [`RecordError::Write`] if the
+    /// longer rows could not be written. The rows are then as they were, if possible.
     fn add_columns(&mut self, columns: &[Column], values: &[&[f64]]) -> Result<bool, RecordError> {
         let _ = (columns, values);
         Ok(false)
     }
 
-    /// Number of rows accepted; after an error, of those that are kept.
+    /// Number of rows accepted; after an error, of rows that are kept.
     fn rows(&self) -> u64;
 }
 
@@ -237,7 +237,7 @@ pub enum RecordError {
     Displaced {
         /// The path as it was given.
         path: PathBuf,
-        /// Where the rows are.
+        /// The file that has the rows.
         place: PathBuf,
     },
     /// The file cannot be given its name.
@@ -245,7 +245,7 @@ pub enum RecordError {
     NotNamed {
         /// The path as it was given.
         path: PathBuf,
-        /// Where the rows are, in words.
+        /// The place of the rows, in words.
         place: String,
         /// The error of the operating system.
         source: io::Error,
@@ -275,7 +275,7 @@ pub enum RecordError {
     NotConverted {
         /// The path as it was given.
         path: PathBuf,
-        /// Where the rows are.
+        /// The file that has the rows.
         rows_path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -298,7 +298,7 @@ pub enum RecordError {
     },
 }
 
-/// Programs that read the forms that are written, for endings of those that are not: no kept crate
+/// Programs that read the forms of this crate, for endings of forms that it does not write. No kept crate
 /// writes MAT files of version 4 or, without a C library, HDF5 (docs/dev/libraries.md).
 fn readers(path: &Path) -> &'static str {
     let ending = path.extension().unwrap_or_default();

@@ -23,7 +23,7 @@ pub struct SinkInfo {
     pub create: fn(&Path) -> Result<Box<dyn RowSink>, RecordError>,
 }
 
-/// Every form of result files; Parquet and Arrow where the feature `parquet` is on.
+/// Every form of result files; Parquet and Arrow if the feature `parquet` is on.
 pub const SINKS: &[SinkInfo] = &[
     SinkInfo {
         ending: "csv",

@@ -20,7 +20,7 @@ pub(crate) const HEADER_HEAD: usize = MAGIC.len() + 3 * size_of::<u32>();
 /// Bytes of a row before its time: the length of time and cells, and the check.
 pub(crate) const ROW_HEAD: usize = 2 * size_of::<u32>();
 
-/// Rows begin at a multiple of so many bytes where they have no booleans and no texts: whole words are copied faster.
+/// Rows begin at a multiple of so many bytes if they have no booleans and no texts: whole words are copied faster.
 const ALIGNMENT: usize = size_of::<u64>();
 
 /// Longest contents of a header that are read.
@@ -155,7 +155,7 @@ impl SpoolRows {
         &self.kinds[self.reals..]
     }
 
-    /// The least length of time and cells, and whether it is that of every row.
+    /// The least length of time and cells, and whether every row has it.
     pub(crate) fn length(&self) -> (usize, bool) {
         let least = |kind: &ColumnType| match kind {
             ColumnType::Boolean => 1,
@@ -178,7 +178,7 @@ impl SpoolRows {
         hasher.finalize()
     }
 
-    /// The length of time and cells of every row, where all cells are reals.
+    /// The length of time and cells of every row, if all cells are reals.
     pub(crate) fn length_of_reals(&self) -> Option<usize> {
         (self.others().is_empty()).then(|| size_of::<f64>() * (1 + self.reals))
     }
@@ -295,7 +295,7 @@ fn kind(letter: u8) -> Option<ColumnType> {
     found.map(|(_, kind)| *kind)
 }
 
-/// Bytes of which each field is taken in turn; `None` where they end too early or make no sense.
+/// Bytes from which the fields are taken in turn; `None` if they end too early or make no sense.
 pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Fields<'a> {

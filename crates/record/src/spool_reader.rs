@@ -18,12 +18,12 @@ pub(crate) enum SpoolError {
     /// The error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// There are no rows, or none any more.
+    /// It has no rows, or none any more.
     #[error("{0}")]
     Content(String),
 }
 
-/// Whole rows, one block after the other. Bytes after the last whole row are left out where they are the beginning of one.
+/// Whole rows, one block after the other. Bytes after the last whole row are left out if they are the beginning of one.
 pub(crate) struct SpoolReader<R> {
     source: R,
     header: SpoolHeader,
@@ -44,7 +44,7 @@ impl<R: Read> SpoolReader<R> {
     ///
     /// # Errors
     ///
-    /// [`SpoolError`], for example where there is no whole header: nothing was recorded then.
+    /// [`SpoolError`], for example if the header is not whole: nothing was recorded then.
     pub(crate) fn new(mut source: R) -> Result<Self, SpoolError> {
         let mut head = [0; HEADER_HEAD];
         let cut = |error: io::Error| match error.kind() {
@@ -118,7 +118,7 @@ impl<R: Read> SpoolReader<R> {
         (self.filled - self.used) as u64
     }
 
-    /// Appends the next rows, at most `most` of them, to time and columns; returns their number and bytes, 0 where there are no more.
+    /// Appends the next rows, at most `most` of them, to time and columns; returns their number and bytes, 0 after the last row.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl<R: Read> SpoolReader<R> {
         Ok((starts.len(), end - begin))
     }
 
-    /// As [`read`](Self::read) from this place of the buffer on, where all cells are reals, so that time and cells of each row have this
+    /// As [`read`](Self::read) from this place of the buffer on, if all cells are reals, so that time and cells of each row have this
     /// `length`; returns the number of rows.
     fn read_reals(
         &mut self,
@@ -505,7 +505,7 @@ mod tests {
     }
 
     proptest! {
-        /// Each wrong byte is found: rows are never others than those that were written.
+        /// Each wrong byte is found: all rows that are read were written.
         #[test]
         fn wrong_bytes_are_found(place in any::<prop::sample::Index>(), change in 1_u8.., has_texts in any::<bool>()) {
             let (mut bytes, ends) = file(9, has_texts);

@@ -20,7 +20,7 @@ pub struct Table {
 pub struct Series {
     /// Name, usually `component.variable`.
     pub name: String,
-    /// Unit, where the file states one.
+    /// Unit, if the file states one.
     pub unit: Option<String>,
     /// A value for each row.
     pub values: Values,
@@ -53,13 +53,13 @@ impl Values {
         }
     }
 
-    /// Whether there are no rows.
+    /// Whether it has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Appends values; false where numbers meet texts.
+    /// Appends values; false if numbers meet texts.
     pub(crate) fn append(&mut self, more: &Self) -> bool {
         match (self, more) {
             (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
@@ -73,7 +73,7 @@ impl Values {
 /// Why columns do not get other names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RenameError {
-    /// There is no column of this name.
+    /// No column has this name.
     #[error("there is no column `{0}`")]
     Unknown(String),
     /// Two columns would have this name.
@@ -97,7 +97,7 @@ impl Table {
         self.series.iter().find(|series| series.name == name)
     }
 
-    /// All columns by their names, of which each is there once.
+    /// All columns by their names; each name is there once.
     #[must_use]
     pub fn by_name(&self) -> BTreeMap<&str, &Series> {
         let series = self.series.iter();
@@ -131,15 +131,15 @@ impl Table {
     }
 
     /// Value of a continuous column at a time in s, on the straight line between its rows; after
-    /// the event where two rows have this time. A time within a millionth of a step of a row is the
+    /// the event if two rows have this time. A time within a millionth of a step of a row is the
     /// row's. `None` for a time outside of the table, an unknown
-    /// column or one of text.
+    /// column or a column of text.
     pub fn interpolate(&self, name: &str, time: f64) -> Option<f64> {
         let numbers = self.column(name)?.numbers()?;
         Some(self.place(time, Side::After)?.interpolate(numbers))
     }
 
-    /// Where a time lies among the rows. A time that misses a row by rounding counts as the row's.
+    /// The place of a time among the rows. A time that misses a row by rounding counts as the row's.
     pub(crate) fn place(&self, time: f64, side: Side) -> Option<Place> {
         let next = match side {
             Side::Before => self.time.partition_point(|row| *row < time),

@@ -8,12 +8,12 @@ use crate::read_error::{CsvError, ReadTableError};
 use crate::result_file::{self, ResultFile, check_ending, is_columnar};
 use crate::table::{Series, Table, Values};
 
-/// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) where its name ends so, else
+/// Reads a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`) if its name ends so, else
 /// comma-separated values ([`read_csv`](crate::read_csv)).
 ///
 /// # Errors
 ///
-/// [`ReadTableError`]; for every file of these forms where the feature `parquet` is off.
+/// [`ReadTableError`]; for every file of these forms if the feature `parquet` is off.
 pub fn read_table(path: &Path) -> Result<Table, ReadTableError> {
     read_table_with(path, None)
 }
@@ -65,7 +65,7 @@ fn columns_of_text(bytes: &[u8]) -> Result<Vec<Series>, Wrong> {
     let mut rows = Rows::new(text, separator);
     let names = read_names(&mut rows)?;
     if separator != b',' {
-        // Where commas are not between the columns, they may be in the numbers.
+        // If commas are not between the columns, they may be in the numbers.
         let written = if separator == b';' { ";" } else { "\\t" };
         let message = format!(
             "commas must separate the columns; `tr ',{written}' '.,' < FILE > NEW.csv` writes them"

@@ -1,9 +1,9 @@
 //! Times steps of a component on a host against messages of raw TCP, in one run: `remote_step FOLDER`, on this machine, or
 //! `remote_step serve FOLDER ADDRESS KEYS` there and `remote_step measure FOLDER ADDRESS KEYS` here.
 //!
-//! The folder has the FMUs of `cargo xtask fmus`. Prints the time of a round trip of 64 bytes over TCP and of steps in plain
-//! text, on this machine alone, and encrypted, each at half of the cases and at 99 of 100; and the time of macro-steps of one and
-//! of eight components whose steps wait for 2 ms.
+//! The folder has the FMUs of `cargo xtask fmus`. Prints the time of a round trip of 64 bytes over TCP. Prints the time of steps
+//! in plain text, on this machine alone, and encrypted, each at half of the cases and at 99 of 100. Also prints the time of
+//! macro-steps of one and of eight components whose steps wait for 2 ms.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     #[cfg(target_os = "linux")]

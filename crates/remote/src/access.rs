@@ -1,4 +1,4 @@
-//! Certificates and tokens: an authority of the operator's own, which signs the host and those that it admits.
+//! Certificates and tokens: an authority of the operator's own, which signs the host and its clients.
 //!
 //! ```text
 //! FOLDER/ca.pem, ca.key                                       the authority; its key signs, and never leaves
@@ -31,7 +31,7 @@ const TOKEN: usize = 32;
 /// Longest file of certificates, of a key or of tokens, bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// Why there is no access.
+/// Why access is not possible.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AccessError {
@@ -225,7 +225,7 @@ impl Validity {
     }
 }
 
-/// Makes an authority with a token in `folder`, or takes those that are there, and new certificates for a host with
+/// Makes an authority with a token in `folder`, or takes the existing ones, and new certificates for a host with
 /// these names and addresses and for runs.
 ///
 /// # Errors

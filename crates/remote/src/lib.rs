@@ -11,16 +11,16 @@
 //!
 //! A component has a stream, which a TLS connection of its own carries. On it are the messages that an
 //! [isolated](gyrator_worker::isolated) component exchanges with its process, which the host passes on to one: a step
-//! is one message there and one back. Neither side trusts the messages of the other: they are checked like those of a
-//! process that an FMU has broken.
+//! is one message there and one back. Neither side trusts the messages of the other: they are checked like messages of
+//! a process that an FMU has broken.
 //!
 //! Linux only: elsewhere the crate is empty.
 //!
-//! The unit, its journal for restarts, the reads sent ahead and the bytes of requests and replies are those of an
-//! isolated component: a second protocol would be a second place for every mistake. The bytes travel as one field of
+//! The unit, its journal for restarts, the reads sent ahead and the bytes of requests and replies are shared with
+//! isolated components: a second protocol would be a second place for every mistake. The bytes travel as one field of
 //! a protobuf message in one stream of gRPC, which proxies, tools and other languages know; what comes once is
 //! `postcard`, as between processes. A thread on each side drives one connection for each component, so that steps go
-//! on at the same time and a slow one holds up no other. There is no reconnection.
+//! on at the same time and a slow one holds up no other. A lost connection is not opened again.
 //!
 //! Signs of life are messages of the host while a reply is waited for, not pings of HTTP/2. They show that the host
 //! serves, carry the calls of the FMU, and need no thread of the run that answers pings while an FMU computes there.

@@ -1,4 +1,4 @@
-//! Messages between a run and a host: a kind, one byte, and its contents. Those that come once are written by
+//! Messages between a run and a host: a kind, one byte, and its contents. Messages that come once are written by
 //! postcard; requests and replies are the bytes of an [isolated](gyrator_worker::isolated) component's.
 
 use std::path::{Component, Path, PathBuf};
@@ -42,7 +42,7 @@ pub(crate) struct Hello<'a> {
     pub(crate) hash: Hash,
     /// Bytes of the FMU.
     pub(crate) size: u64,
-    /// Whether the run sends the FMU where the host does not have it.
+    /// Whether the run sends the FMU if the host does not have it.
     pub(crate) upload: bool,
     /// Whether the FMU logs all that it can.
     pub(crate) logging: bool,
@@ -225,7 +225,7 @@ impl<'a> FromHost<'a> {
     }
 }
 
-/// The path of a name, where it stays in the folder: names of folders and a file, and nothing else.
+/// The path of a name, if it stays in the folder: names of folders and a file, and nothing else.
 pub(crate) fn path_in_folder(name: &str) -> Option<PathBuf> {
     let path = Path::new(name);
     let is_plain = path

@@ -1,9 +1,9 @@
 //! Annotations: step sizes as other tools write them, and everything of a system that SSP has no
 //! words for, as gyrator writes it.
 //!
-//! A part of a system that SSP cannot express is written into one annotation as the text of a system file, not as XML
-//! of our own: one reader, one writer and one reference for both formats, and a new key rides along by itself. Other
-//! tools pass annotations over in either form. The text is in a CDATA section, so that the place of a mistake is a
+//! A part of a system that SSP cannot express is written into one annotation, as the text of a system file and not as XML
+//! of our own. So both formats share one reader, one writer and one reference, and a new key needs no further work. Other
+//! tools ignore annotations in either form. The text is in a CDATA section, so that the place of a mistake is a
 //! place in the `.ssd`.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ use gyrator_system::Spanned;
 use crate::tree::{Element, Reader};
 
 /// The type of gyrator's annotations; their element is `System` in [`NAMESPACE`], and its text is
-/// that of a TOML system file.
+/// a TOML system file.
 pub(crate) const TYPE: &str = "example.gyrator";
 /// The namespace of gyrator's annotations.
 pub(crate) const NAMESPACE: &str = "https://gyrator.example/ssp";
@@ -58,7 +58,7 @@ pub(crate) fn read(parent: Element<'_>, reader: &mut Reader<'_>) -> Annotations 
     found
 }
 
-/// The annotations of these types, of an element of which no others are understood.
+/// The annotations of these types, for an element with no other known annotations.
 pub(crate) fn of_types<'t>(
     parent: Element<'t>,
     types: &[&str],
@@ -116,8 +116,8 @@ fn of_libcosim(annotation: Element<'_>, found: &mut Annotations, reader: &mut Re
 }
 
 /// `Annotations/SimulationInformation` has the step of the master algorithm, as `stepSize` of a
-/// `FixedStepMaster` (OMSimulator 2) or as `fixedStepSize` (3); the rest says where results go, or
-/// is about model exchange.
+/// `FixedStepMaster` (OMSimulator 2) or as `fixedStepSize` (3); the rest is about result files or
+/// model exchange.
 fn of_omsimulator(annotation: Element<'_>, found: &mut Annotations, reader: &mut Reader<'_>) {
     for information in annotation.listed("Annotations", "SimulationInformation") {
         let master = information.child("FixedStepMaster");

@@ -14,7 +14,7 @@ use crate::structure::Unit;
 use crate::transformation::Transformation;
 use crate::tree::Reader;
 
-/// The way of values to an input: its connections from source to input, and where it begins.
+/// The way of values to an input: its connections from source to input, and its first node.
 pub(crate) struct Way<'n> {
     pub(crate) origin: &'n Node,
     pub(crate) edges: Vec<&'n Edge>,
@@ -56,7 +56,7 @@ fn way<'n>(net: &'n Net<'_>, end: &'n Node, reader: &mut Reader<'_>) -> Option<W
     Some(way)
 }
 
-/// The connection that a way makes; `None` where it begins at no component.
+/// The connection that a way makes; `None` if it does not begin at a component.
 pub(crate) fn connection(
     net: &Net<'_>,
     way: &Way<'_>,
@@ -187,7 +187,7 @@ struct Passage<'n> {
 
 impl<'n> Passage<'n> {
     /// Units are converted on every connection, before its transformation (SSP 4.3), as far as they
-    /// are known; the engine itself converts where both FMUs say their units.
+    /// are known; the engine itself converts if both FMUs say their units.
     fn of(
         net: &Net<'_>,
         way: &Way<'n>,
@@ -250,7 +250,7 @@ impl<'n> Passage<'n> {
     }
 }
 
-/// The conversion from one unit to the next; none where one of them is not known.
+/// The conversion from one unit to the next; none if one of them is not known.
 fn conversion(
     from: Option<&Unit>,
     to: Option<&Unit>,
@@ -288,7 +288,7 @@ fn conversion(
     conversion
 }
 
-/// The mapping as a table of all values of the output: those that it does not name stay as they
+/// The mapping as a table of all values of the output: values that it does not name stay as they
 /// are (SSP 4.3).
 fn table(
     entries: &[(Value, Value)],

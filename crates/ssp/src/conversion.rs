@@ -36,7 +36,7 @@ impl Linear {
 }
 
 /// Conversion of values from one unit to another (FMI 2.0 §2.2.2), without the offset for
-/// differences; `None` where they measure different things or are no units.
+/// differences; `None` if they measure different things or are not units.
 pub(crate) fn between(from: &BaseUnit, to: &BaseUnit, relative: bool) -> Option<Linear> {
     if from.exponents != to.exponents {
         return None;
@@ -56,7 +56,7 @@ pub(crate) fn between(from: &BaseUnit, to: &BaseUnit, relative: bool) -> Option<
     is_sound.then_some(conversion)
 }
 
-/// Whether two definitions are those of one unit. Tools write numbers with seven digits or more.
+/// Whether two definitions define one unit. Tools write numbers with seven digits or more.
 pub(crate) fn are_alike(one: &BaseUnit, other: &BaseUnit) -> bool {
     let is_near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
     one.exponents == other.exponents

@@ -122,7 +122,7 @@ impl Context {
         .concat();
         element.expect(&["name"], &children, reader);
         let found = annotations::read(element, reader);
-        // Those of the outermost system come first, and count.
+        // Annotations of the outermost system come first, and count.
         self.macro_step = self.macro_step.take().or(found.macro_step);
         self.supplements.extend(found.supplements);
         let mut elements: Vec<ElementNode> = Vec::new();
@@ -177,7 +177,7 @@ impl Context {
         }
     }
 
-    /// A component that cannot be read keeps its place, so that connections to it are no further errors.
+    /// A component that cannot be read keeps its place, so that connections to it are not reported as well.
     fn component(&mut self, element: Element<'_>, reader: &mut Reader<'_>) -> Option<ElementNode> {
         let name = name_of(element, reader)?;
         let node = self.described_component(element, &name, reader);
@@ -319,7 +319,7 @@ impl Context {
     /// The unit of the type of a connector or dictionary entry.
     fn unit(&self, element: Element<'_>) -> Option<Unit> {
         let name = element.children().find_map(|child| child.text("unit"))?;
-        // Tools write an empty text where they know no unit.
+        // Tools write an empty text if they know no unit.
         let name = Some(name).filter(|name| !name.value.trim().is_empty())?;
         Some(Unit {
             base: self.units.get(&name.value).copied(),

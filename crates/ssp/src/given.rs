@@ -83,7 +83,7 @@ pub(crate) fn converted(value: Value, linear: Linear) -> Value {
     }
 }
 
-/// The conversion of a value; `None` where the units measure different things, which is reported.
+/// The conversion of a value; `None` if the units measure different things, which is reported.
 pub(crate) fn conversion(
     from: Option<&Unit>,
     to: Option<&Unit>,
@@ -110,7 +110,7 @@ pub(crate) fn conversion(
     found
 }
 
-/// A note that values pass unconverted between two units of which one has no definition.
+/// A note that values pass unconverted between two units because one has no definition.
 pub(crate) fn note_undefined(
     from: &Unit,
     to: &Unit,

@@ -4,7 +4,7 @@
 //! The engine and the command line call it. It loads no library, runs nothing, and trusts neither archives nor XML.
 //!
 //! [`read`] makes a [`SystemFile`](gyrator_system::SystemFile) of an `.ssp`, an `.ssd` or a folder;
-//! [`write()`] makes an `.ssp` of any system. Section numbers in comments are those of SSP 2.0.
+//! [`write()`] makes an `.ssp` of any system. Section numbers in comments refer to SSP 2.0.
 
 #![forbid(unsafe_code)]
 

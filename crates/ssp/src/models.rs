@@ -46,7 +46,7 @@ impl Models {
     }
 }
 
-/// Where values of a variable come from.
+/// The origin of the values of a variable.
 pub(crate) fn kind_of(variable: &ScalarVariable) -> ConnectorKind {
     match variable.causality {
         Causality::Input | Causality::Parameter => ConnectorKind::Inward,
@@ -67,7 +67,7 @@ pub(crate) fn is_relative(variable: &ScalarVariable) -> bool {
     variable.real().is_some_and(|real| real.relative_quantity)
 }
 
-/// Items of the enumeration of a variable and their numbers; none where it is no enumeration.
+/// Items of the enumeration of a variable and their numbers; none if it is not an enumeration.
 pub(crate) fn items(model: &ModelDescription, variable: &ScalarVariable) -> Vec<(String, i64)> {
     if !matches!(variable.kind, TypeAttributes::Enumeration { .. }) {
         return Vec::new();

@@ -65,7 +65,7 @@ pub(crate) struct Net<'d> {
 pub(crate) enum Inside {
     Component(usize),
     System(usize),
-    /// A reference in [`Net::references`] to a dictionary, where there is such a dictionary.
+    /// A reference in [`Net::references`] to a dictionary, if there is such a dictionary.
     Dictionary(usize, Option<usize>),
 }
 
@@ -114,7 +114,7 @@ impl<'d> Net<'d> {
         unit_of(model, model.variable(variable)?)
     }
 
-    /// A note for each component with connectors that are no variables of its FMU. Connections to them are errors.
+    /// A note for each component with connectors that are not variables of its FMU. Connections to them are errors.
     fn note_missing_variables(&self, reader: &mut Reader<'_>) {
         /// More are not read at a glance.
         const LISTED: usize = 5;
@@ -344,7 +344,7 @@ impl<'d> Net<'d> {
         Some((node, flow))
     }
 
-    /// The kind of a component's connector, which may be missing where the FMU has the variable.
+    /// The kind of a component's connector, which may be missing if the FMU has the variable.
     fn kind(
         &self,
         index: usize,
@@ -423,7 +423,7 @@ fn unknown<'k>(
     reader.problems.push(problem.advised(help));
 }
 
-/// The dictionaries that can be seen from a system: its own, and those of the systems around it.
+/// The dictionaries that can be seen from a system: its own, and those in the systems around it.
 #[derive(Default)]
 struct Dictionaries<'d> {
     levels: Vec<Vec<(&'d str, usize)>>,

@@ -1,7 +1,7 @@
-//! Where the files of a system lie: in an archive, in a folder, or beside an `.ssd`.
+//! The files of a system: in an archive, in a folder, or beside an `.ssd`.
 //!
-//! All files of a package are one text, one after the other, with the path of each (`Source::included`): every place
-//! of a system is one byte offset, and no part of the engine has to know how many files a system came from.
+//! All files of a package are one text, one after the other, with the path of each (`Source::included`). So every place
+//! of a system is one byte offset, and the engine need not know how many files a system came from.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -39,7 +39,7 @@ pub(crate) struct Package {
 
 /// A file that a description refers to.
 pub(crate) struct Reference {
-    /// Where it lies.
+    /// Its path on disk.
     pub(crate) path: PathBuf,
     /// Its path in messages.
     pub(crate) shown: PathBuf,
@@ -83,7 +83,7 @@ impl Package {
         }
     }
 
-    /// Names of the descriptions beside the usual one, without their ending, sorted; none where the
+    /// Names of the descriptions beside the usual one, without their ending, sorted; none if the
     /// path names a description.
     pub(crate) fn variants(&self) -> Vec<String> {
         if self.description != Path::new(DESCRIPTION) {
@@ -103,7 +103,7 @@ impl Package {
         names
     }
 
-    /// Reads the variant of this name in place of the usual description.
+    /// Reads the variant of this name instead of the usual description.
     pub(crate) fn choose(&mut self, variant: &str) {
         self.description = format!("{variant}.ssd").into();
     }

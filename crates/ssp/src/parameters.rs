@@ -47,7 +47,7 @@ pub(crate) struct Binding {
     pub(crate) mapping: Option<Rc<Vec<MappingEntry>>>,
 }
 
-/// Parameter sets and mappings by the file that holds them; `None` where it cannot be read, which
+/// Parameter sets and mappings by the file that holds them; `None` if it cannot be read, which
 /// was reported.
 #[derive(Default)]
 pub(crate) struct Known {

@@ -21,10 +21,10 @@ use crate::tree::Reader;
 /// How a system is read.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Names of the parameter sets that are applied; where empty, all sets that the system binds
+    /// Names of the parameter sets that are applied; if empty, all sets that the system binds
     /// are, as the standard has it.
     pub parameter_sets: Vec<String>,
-    /// Name of the description that is read in place of `SystemStructure.ssd`, without its ending.
+    /// Name of the description that is read instead of `SystemStructure.ssd`, without its ending.
     pub variant: Option<String>,
     /// Limits of archives, and of single files.
     pub limits: Limits,

@@ -63,9 +63,9 @@ pub(crate) fn start_values(
 /// Values that were applied so far; later ones count more.
 struct Applied<'n, 'd> {
     net: &'n Net<'d>,
-    /// Names of the parameter sets that are applied; all where there are none.
+    /// Names of the parameter sets that are applied; all if empty.
     selected: &'n [String],
-    /// Those of the description.
+    /// Units of the description.
     units: &'n Units,
     enumerations: &'n Enumerations,
     values: Values,
@@ -135,7 +135,7 @@ impl Applied<'_, '_> {
         }
     }
 
-    /// Applies the values of a binding and reports those that nothing in the element has a name for.
+    /// Applies the values of a binding and reports those whose name the element does not have.
     fn bind(
         &mut self,
         binding: &Binding,
@@ -201,7 +201,7 @@ impl Applied<'_, '_> {
         is_used
     }
 
-    /// Gives a value to a variable of a component; false where it has no such variable.
+    /// Gives a value to a variable of a component; false if it has no such variable.
     fn component(
         &mut self,
         index: usize,
@@ -233,7 +233,7 @@ impl Applied<'_, '_> {
         true
     }
 
-    /// Some tools write the name of the component before those of its own parameters.
+    /// Some tools write the name of the component before the names of its own parameters.
     fn under_whole_name(
         &mut self,
         index: usize,

@@ -52,7 +52,7 @@ pub(crate) struct ComponentNode {
     pub(crate) step_size: Option<Spanned<f64>>,
 }
 
-/// A place in a system where a signal dictionary can be connected to.
+/// A connection point of a system for a signal dictionary.
 pub(crate) struct ReferenceNode {
     pub(crate) name: Spanned<String>,
     pub(crate) dictionary: Spanned<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Connector {
     pub(crate) span: Range<usize>,
 }
 
-/// A unit with its definition, where there is one.
+/// A unit with its definition, if there is one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Unit {
     pub(crate) name: String,
@@ -95,14 +95,14 @@ impl Unit {
     }
 }
 
-/// Where values of a connector come from.
+/// The side from which the values of a connector come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectorKind {
     /// From outside: inputs and parameters.
     Inward,
     /// From inside: outputs, calculated parameters, constants, locals.
     Outward,
-    /// From where a connection brings them: `inout` and `unspecified`.
+    /// From the side of the connection that brings them: `inout` and `unspecified`.
     Open,
 }
 

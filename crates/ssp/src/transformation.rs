@@ -85,8 +85,8 @@ fn side(entry: Element<'_>, name: &str, kind: &str, reader: &mut Reader<'_>) -> 
 }
 
 impl Transformation {
-    /// The parameter after the transformation; `None` where it is no value that can be transformed so. An
-    /// item of an enumeration may be mapped by its number, too.
+    /// The parameter after the transformation; `None` if this value cannot be transformed so. An
+    /// item of an enumeration may also be mapped by its number.
     pub(crate) fn apply(
         &self,
         value: &Value,

@@ -17,7 +17,7 @@ use crate::package::{Package, Reference};
 /// Attributes of any element.
 const COMMON_ATTRIBUTES: &[&str] = &["id", "description"];
 /// Children of many elements that change nothing in a simulation, and annotations, which are read
-/// where they are understood.
+/// by the code that understands them.
 const COMMON_CHILDREN: &[&str] = &[
     "Annotations",
     "MetaData",
@@ -28,7 +28,7 @@ const COMMON_CHILDREN: &[&str] = &[
     "SystemGeometry",
     "GraphicalElements",
 ];
-/// Attributes of the root elements that say where a file comes from.
+/// Attributes of the root elements that name the origin of a file.
 pub(crate) const ORIGIN: &[&str] = &[
     "version",
     "name",
@@ -80,7 +80,7 @@ impl<'p> Reader<'p> {
         self.said.insert(thing)
     }
 
-    /// Reads a file to text and appends it to the source. `place` is where it is referred to.
+    /// Reads a file to text and appends it to the source. `place` is the reference to it.
     pub(crate) fn open(
         &mut self,
         file: &Reference,
@@ -122,7 +122,7 @@ impl<'p> Reader<'p> {
         Some((text, start))
     }
 
-    /// Appends the text of a file to the source, the first as its own; returns where it starts.
+    /// Appends the text of a file to the source, the first as its own; returns its offset.
     pub(crate) fn append(&mut self, path: &Path, text: &str) -> usize {
         let source = &mut self.source;
         if source.path.as_os_str().is_empty() {

@@ -5,7 +5,7 @@ use gyrator::report::{BondReport, CorrectionVerdict};
 
 use crate::cell::{Cell, Column, ColumnKind};
 
-/// Where the cells of a column come from; `None` where the run does not show the value.
+/// The source of the cells of a column; `None` if the run does not show the value.
 enum Source {
     /// An energy, J.
     Energy(fn(&BondReport) -> Option<f64>),
@@ -60,7 +60,7 @@ pub(crate) fn columns(bond: &str) -> impl Iterator<Item = Column> {
     })
 }
 
-/// The cells of a bond in the order of its columns; all empty where there is no report of it.
+/// The cells of a bond in the order of its columns; all empty without a report of it.
 pub(crate) fn cells(bond: Option<&BondReport>) -> impl Iterator<Item = Cell> {
     COLUMNS.iter().map(move |(_, source)| match source {
         Source::Energy(energy) => bond.and_then(energy).into(),

@@ -69,7 +69,7 @@ impl Cases {
         self.points.len() * self.per_point()
     }
 
-    /// Whether there is no case at all.
+    /// Whether it has no cases.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
@@ -110,7 +110,7 @@ impl Cases {
     ///
     /// # Panics
     ///
-    /// If there is no such case or variant.
+    /// If the case or variant does not exist.
     #[must_use]
     pub fn settings(&self, number: usize, variant: Option<usize>) -> Vec<Setting> {
         let of_point = self.point(self.points[number - 1]).into_iter();
@@ -136,7 +136,7 @@ impl Cases {
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// If the row does not exist.
     #[must_use]
     pub fn settings_of(&self, row: usize) -> Vec<Setting> {
         let Place { number, variant } = self.place(row);
@@ -161,12 +161,12 @@ impl Cases {
         columns
     }
 
-    /// The cells of [`columns`](Self::columns) of a row. They hold the values of the case, also
-    /// those that its variant replaces.
+    /// The cells of [`columns`](Self::columns) of a row. They hold the values of the case, including
+    /// values that its variant replaces.
     ///
     /// # Panics
     ///
-    /// If there is no such row.
+    /// If the row does not exist.
     #[must_use]
     pub fn cells(&self, row: usize) -> Vec<Cell> {
         let Place { number, variant } = self.place(row);

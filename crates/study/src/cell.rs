@@ -21,7 +21,7 @@ pub struct Column {
     pub name: String,
     /// Type of its cells.
     pub kind: ColumnKind,
-    /// Unit of its values, where it is known.
+    /// Unit of its values, if it is known.
     pub unit: Option<String>,
 }
 
@@ -76,7 +76,7 @@ pub fn csv_line(cells: &[Cell]) -> String {
     line
 }
 
-/// Appends text, quoted where it must be.
+/// Appends text, quoted if it must be.
 pub(crate) fn push_text(line: &mut String, text: &str) {
     let is_plain = |c: char| !matches!(c, '"' | ',' | '\n' | '\r');
     if text.chars().all(is_plain) && text.trim() == text {

@@ -24,7 +24,7 @@ pub enum StudyError {
     /// The FMUs of the system cannot be opened.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The saved state that the runs should go on from cannot be used.
+    /// The saved state from which the runs should continue cannot be used.
     #[error(transparent)]
     State(#[from] StateFileError),
     /// The reference file cannot be used.

@@ -25,7 +25,7 @@ pub(crate) fn columns(variable: &str, unit: Option<&str>) -> [Column; 4] {
     ]
 }
 
-/// The cells of a variable; all empty where there is no error bar of it.
+/// The cells of a variable; all empty if it has no error bar.
 pub(crate) fn cells(bar: Option<&ErrorBar>) -> [Cell; 4] {
     let Some(bar) = bar else {
         return [const { Cell::Empty }; 4];

@@ -11,7 +11,7 @@ use crate::cases::Cases;
 
 /// Opens the FMUs of runs that set these, before the first run: later, code of others may have
 /// changed the working directory and the rights that files get. The runs report
-/// those that fail to open.
+/// FMUs that fail to open.
 pub(crate) fn open(
     system: &Source,
     cases: &Cases,

@@ -12,7 +12,7 @@ use crate::options::Options;
 /// Rows that are measured against the same run; rows are named by their places.
 #[derive(Default)]
 pub(crate) struct Group {
-    /// Settings of that run; `None` where there is no such run.
+    /// Settings of that run; `None` without such a run.
     pub(crate) reference: Option<Vec<Setting>>,
     /// Why that run cannot be made.
     pub(crate) lost: Option<String>,

@@ -122,10 +122,10 @@ pub enum JournalError {
     InUse {
         /// The path as it was given.
         path: PathBuf,
-        /// That process, where the journal names it.
+        /// That process, if the journal names it.
         writer: Option<Writer>,
     },
-    /// Another process has begun to write it, as where file systems have no locks.
+    /// Another process has begun to write it, as on file systems without locks.
     #[error(
         "another process has written to the journal {} in the meantime: this one ends, and the journal keeps all rows",
         path.display()
@@ -183,7 +183,7 @@ pub struct JournalContents {
     length: usize,
 }
 
-/// Where the next line goes.
+/// The end of the file, at which the next line is written.
 #[derive(Debug)]
 struct Tail {
     file: File,
@@ -209,12 +209,12 @@ impl Tail {
 }
 
 impl Journal {
-    /// Opens a journal for this writer, or begins one. The rest of an unfinished line is removed. A journal whose writer is dead is gone on
-    /// with.
+    /// Opens a journal for this writer, or begins one. The rest of an unfinished line is removed. A journal whose writer is dead is
+    /// continued.
     ///
     /// # Errors
     ///
-    /// [`JournalError`], also where the journal belongs to another study.
+    /// [`JournalError`], also if the journal belongs to another study.
     pub fn open(path: &Path, header: &Header, writer: &Writer) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io {
             path: path.to_owned(),
@@ -262,7 +262,7 @@ impl Journal {
             tail.append(&format!("{line}\n")).map_err(io)?;
         }
         let (done, earlier) = read.map_or_else(Default::default, |read| (read.rows, read.writer));
-        // The workers of one process are one writer; where nothing is missing, there is none.
+        // The workers of one process are one writer; if nothing is missing, there is none.
         if earlier.as_ref() != Some(writer) && done.len() < header.rows_of_part() {
             let writer = writer.clone();
             let line = text(serde_json::to_string(&WriterLine { writer }))?;
@@ -319,7 +319,7 @@ impl Journal {
     }
 }
 
-/// Whether a process writes the journal; `None` where its file system has no locks.
+/// Whether a process writes the journal; `None` if its file system has no locks.
 pub(crate) fn is_being_written(path: &Path) -> Option<bool> {
     match File::open(path).ok()?.try_lock_shared() {
         Ok(()) => Some(false),
@@ -359,7 +359,7 @@ pub fn read_journal(path: &Path) -> Result<JournalContents, JournalError> {
     })
 }
 
-/// The content of a journal; `None` where not even the header is whole.
+/// The content of a journal; `None` if not even the header is whole.
 pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Option<JournalContents>, JournalError> {
     let damaged = |line| JournalError::Damaged {
         path: path.to_owned(),
@@ -510,7 +510,7 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
     }
 
-    /// Where locks do not reach, as between two hosts, the later writer wins, and no line of either is cut.
+    /// If locks do not work, as between two hosts, the later writer wins, and no line of either is cut.
     #[test]
     fn a_writer_ends_when_another_one_has_taken_over() {
         let folder = tempfile::tempdir().unwrap();

@@ -4,8 +4,8 @@
 //!
 //! A [`StudyFile`] says which keys of a system file vary and what is measured. Its [`Cases`] are
 //! one list, the same on every machine. [`run`] makes the runs of a [`Shard`] of the list on all
-//! cores and keeps each finished row in a [`Journal`], so that an interrupted study goes on where
-//! it was. [`write_table`] makes the table of one journal or of several parts. [`fit`] fits parameters to measured results.
+//! cores and keeps each finished row in a [`Journal`], from which an interrupted study
+//! continues. [`write_table`] makes the table of one journal or of several parts. [`fit`] fits parameters to measured results.
 
 #![forbid(unsafe_code)]
 

@@ -76,10 +76,10 @@ impl Window {
 pub struct Metric {
     /// The measured quantity.
     pub quantity: Quantity,
-    /// Of which variable: an output `component.variable`, or `bond.<name>.<value>` with the values
+    /// The measured variable: an output `component.variable`, or `bond.<name>.<value>` with the values
     /// of a result file.
     pub variable: String,
-    /// When; always where `None`.
+    /// When; always if `None`.
     pub window: Option<Window>,
     /// The time of a [`Quantity::Value`], s.
     pub at: Option<f64>,
@@ -210,7 +210,7 @@ impl Meter {
         }
     }
 
-    /// Measured values; `None` where there was no point, or the reference ends too early.
+    /// Measured values; `None` for a value without points, or if the reference ends too early.
     pub(crate) fn results(&self, reference: Option<&ReferenceTrajectory>) -> Vec<Option<f64>> {
         let result = |place: &MeterPlace| match place {
             MeterPlace::Gauge(place) => self.gauges[*place].result(reference),
@@ -244,7 +244,7 @@ impl Gauge {
     }
 }
 
-/// The variables of which a reference is needed, each once.
+/// The variables that need a reference, each once.
 pub(crate) fn tracks(metrics: &[Metric]) -> Vec<&str> {
     let mut tracks = Vec::new();
     for metric in metrics.iter().filter(|metric| metric.quantity.is_error()) {

@@ -22,18 +22,18 @@ pub struct Options<'a> {
     /// Longest time of a step that an FMU makes in the background (`fmi2Pending`), in this process;
     /// `None` is for ever.
     pub pending_timeout: Option<Duration>,
-    /// Components whose FMUs get processes of their own, where `maker` offers them.
+    /// Components whose FMUs get processes of their own, if `maker` offers them.
     pub isolated: Vec<String>,
     /// Runs that have ended an earlier process: they are not made, and their rows say so.
     pub lost: &'a [FailedRun],
-    /// The row that is to be made; all where `None`.
+    /// The row that is to be made; all if `None`.
     pub only: Option<usize>,
-    /// Where runs are noted while they are in progress.
+    /// Notes of runs while they are in progress.
     pub in_progress: Option<&'a RunsInProgress>,
-    /// Whether this process has made enough runs and another one should go on; asked after each row. `None` where there
-    /// is no other one.
+    /// Whether this process has made enough runs and another one should continue; asked after each row. `None` without
+    /// another process.
     pub is_worn: Option<&'a (dyn Fn() -> bool + Sync)>,
-    /// Messages of runs that do not start which are believed in a process that has made others, too.
+    /// Messages of runs that do not start which are also believed in a process that has made others.
     pub trusted: &'a BTreeSet<String>,
     /// What runs find around them.
     pub surroundings: &'a dyn Surroundings,

@@ -1,11 +1,11 @@
-//! Where the values of a variable stand in a view of a run: metrics, samples and references read them there.
+//! Places of the values of a variable in a view of a run: metrics, samples and references read them there.
 
 use gyrator::graph::Graph;
 use gyrator::record::{BOND_VALUES, BondValue};
 use gyrator::{Value, View};
 use gyrator_system::did_you_mean;
 
-/// Where a variable is found in a view.
+/// The place of a variable in a view.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Probe {
     Real(usize),

@@ -14,7 +14,7 @@ pub enum Distribution {
     /// Normal with mean and standard deviation: mean + deviation·√(−2 ln(1 − u₁))·cos(2π·u₂),
     /// from two numbers of the stream.
     Normal(f64, f64),
-    /// One of these: that of index ⌊n·u⌋.
+    /// One of these, at index ⌊n·u⌋.
     Choice(Vec<Literal>),
 }
 

@@ -73,7 +73,7 @@ impl ReferenceTrajectory {
     }
 }
 
-/// Writes a trajectory while a run goes on.
+/// Writes a trajectory during a run.
 pub(crate) struct Recorder {
     probes: Vec<Probe>,
     trajectory: ReferenceTrajectory,

@@ -1,4 +1,4 @@
-//! When a process makes no further run of a study, because another one goes on.
+//! When a process makes no further run of a study, because another one continues.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::tally::{HOST_LOST, INVALID};
 use crate::trial::TrialOutcome;
 
-/// Runs that a process leaves to others before it ends. Each of them costs a process; where few are left, a process that
+/// Runs that a process leaves to others before it ends. Each of them costs a process. With few of them, a process that
 /// has no descriptors any more ends soon, and one with cases that fail by themselves makes the cases between them.
 const MOST_SUSPECTS: usize = 10;
 
@@ -24,7 +24,7 @@ pub(crate) struct Renewal<'a> {
     failed: Mutex<Vec<FailedRun>>,
 }
 
-/// No other process goes on.
+/// No other process can continue.
 pub(crate) struct NoSuccessor;
 
 impl<'a> Renewal<'a> {
@@ -38,7 +38,7 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    /// Whether another process is to go on.
+    /// Whether another process is to continue.
     pub(crate) fn is_due(&self) -> bool {
         self.is_due.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl<'a> Renewal<'a> {
         }
     }
 
-    /// Lets another process go on.
+    /// Lets another process continue.
     pub(crate) fn end(&self) -> Result<(), NoSuccessor> {
         self.is_due.store(true, Ordering::Relaxed);
         self.is_worn.map(drop).ok_or(NoSuccessor)
@@ -74,14 +74,14 @@ impl<'a> Renewal<'a> {
         !self.is_fresh
     }
 
-    /// The runs that did not start; those that were taken, unless the process makes one row.
+    /// The runs that did not start. They were taken, unless the process makes one row.
     pub(crate) fn into_failed(self) -> Vec<FailedRun> {
         let failed = self.failed.into_inner();
         failed.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether a run has failed at its start, or where something was missing, as another process may not find it.
+/// Whether a run has failed at its start, or because something was missing that another process may find.
 fn is_doubtful(outcome: &TrialOutcome) -> bool {
     match outcome.stop_reason {
         HOST_LOST => true,

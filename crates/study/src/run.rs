@@ -49,9 +49,9 @@ pub struct Study {
 /// How far a study has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Rows that are finished, with those of earlier processes.
+    /// Rows that are finished, with rows of earlier processes.
     pub done: usize,
-    /// Of these, those of this process.
+    /// Of these, the rows of this process.
     pub new: usize,
     /// Of the finished ones, those whose run failed.
     pub failed: usize,
@@ -64,9 +64,9 @@ pub struct Progress {
 pub struct Summary {
     /// Rows of the part.
     pub total: usize,
-    /// Rows that are finished, with those of earlier processes.
+    /// Rows that are finished, with rows of earlier processes.
     pub done: usize,
-    /// Of these, those of this process.
+    /// Of these, the rows of this process.
     pub new: usize,
     /// Runs of this process that made no row of their own: references of rows that were finished.
     pub extra_runs: usize,
@@ -178,7 +178,7 @@ impl Study {
     }
 }
 
-/// Reads the saved state that the runs go on from; errors begin with its path.
+/// Reads the saved state from which the runs continue; errors begin with its path.
 fn read_state(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileError> {
     let place = path.display();
     let others = [
@@ -203,7 +203,7 @@ fn read_state(path: &Path, study: &StudyFile) -> Result<StateFile, StateFileErro
     })
 }
 
-/// Makes the runs of a part that are not in the journal yet. Failed runs are rows, too. `report` is
+/// Makes the runs of a part that are not in the journal yet. Failed runs are also rows. `report` is
 /// called after every row, from several threads.
 ///
 /// # Errors
@@ -359,14 +359,14 @@ impl Runner<'_> {
         self.bench.interrupt.load(Ordering::Relaxed) || self.renewal.is_due()
     }
 
-    /// Makes a run; nothing where the user interrupted it, or where another process has to make it.
+    /// Makes a run; nothing if the user interrupted it, or if another process has to make it.
     fn made(
         &self,
         trial: Trial,
         settings: &[Setting],
         role: &Role<'_>,
     ) -> Result<Option<(TrialOutcome, Option<ReferenceTrajectory>)>, StudyError> {
-        // That of a reference is no row, or several. If it cannot be kept now, it cannot be later, which is an error then.
+        // The outcome of a reference makes no row, or several. If it cannot be kept now, it cannot be later, which is an error then.
         let before = |outcome: &TrialOutcome| {
             if !trial.is_reference {
                 let cells = self.study.cells(trial.row, outcome);
@@ -381,7 +381,7 @@ impl Runner<'_> {
         Ok(made.filter(|(outcome, _)| !self.renewal.takes(trial, outcome)))
     }
 
-    /// Puts the unpacked files of this thread back where a run has changed them.
+    /// Restores the unpacked files of this thread that a run has changed.
     fn restore_files(&self) -> Result<(), StudyError> {
         let restored = self.cache().restore_files();
         for (fmu, names) in restored.map_err(|error| StudyError::HostLost(error.to_string()))? {
@@ -431,7 +431,7 @@ impl Runner<'_> {
     }
 
     /// Makes the run that others are measured against, and the rows that are this run; nothing
-    /// where there is no such run now.
+    /// if it cannot be made now.
     fn reference(
         &self,
         trial: Trial,
@@ -485,7 +485,7 @@ impl Runner<'_> {
     }
 }
 
-/// The number of this thread among those that make runs.
+/// The number of this thread among the threads that make runs.
 fn thread() -> usize {
     rayon::current_thread_index().unwrap_or(0)
 }

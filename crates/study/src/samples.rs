@@ -6,8 +6,8 @@ use gyrator_record::is_same_time;
 
 use crate::probe::Probe;
 
-/// Values at given times, taken while a run goes on: on straight lines between communication points. Of several points of one
-/// instant, as at an event, the last one counts.
+/// Values at given times, taken during a run: on straight lines between communication points. If an instant has several
+/// points, as at an event, the last one counts.
 pub(crate) struct Samples {
     macro_step: f64,
     probes: Vec<(String, Probe)>,
@@ -108,7 +108,7 @@ impl Samples {
         self.last_time = time;
     }
 
-    /// The value of a sample; `None` where its time did not come, or was before the start.
+    /// The value of a sample; `None` if its time did not come, or was before the start.
     pub(crate) fn value(&self, number: usize) -> Option<f64> {
         self.values[number]
     }

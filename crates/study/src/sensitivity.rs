@@ -15,11 +15,11 @@ use crate::tally::{STOP_REASON, is_success};
 pub struct Sensitivities {
     /// The column of the metric.
     pub metric: String,
-    /// The variant of the rows, where the study has some.
+    /// The variant of the rows, if the study has some.
     pub variant: Option<String>,
-    /// Names of the figures, those of [`Sampling`](crate::Sampling)'s analysis.
+    /// Names of the figures, from [`Sampling`](crate::Sampling)'s analysis.
     pub figures: &'static [&'static str],
-    /// The figures of each parameter, in the order of the study file. NaN where the metric is the same at all points.
+    /// The figures of each parameter, in the order of the study file. NaN if the metric is the same at all points.
     pub parameters: Vec<(String, Vec<f64>)>,
     /// Groups of points (base points, trajectories) that the figures come from.
     pub groups: usize,
@@ -27,7 +27,7 @@ pub struct Sensitivities {
     pub left_out: usize,
 }
 
-/// Why there are no sensitivities.
+/// Why sensitivities cannot be given.
 #[derive(Debug, thiserror::Error)]
 pub enum NoSensitivity {
     /// The study has no points for them.
@@ -36,7 +36,7 @@ pub enum NoSensitivity {
     /// The table cannot be read.
     #[error(transparent)]
     Table(#[from] ReadTableError),
-    /// The table is not that of the study.
+    /// The table does not belong to the study.
     #[error("{0}")]
     OtherTable(String),
     /// No metric of this name.
@@ -62,7 +62,7 @@ impl Sensitivities {
     ///
     /// # Errors
     ///
-    /// [`NoSensitivity`], in particular where the table was made by another study file.
+    /// [`NoSensitivity`], in particular if the table was made by another study file.
     pub fn of_table(
         study: &StudyFile,
         path: &Path,
@@ -93,7 +93,7 @@ impl Sensitivities {
 }
 
 impl Design {
-    /// The sensitivities of a metric with these values at the points; NaN where there is none.
+    /// The sensitivities of a metric with these values at the points; NaN for a missing value.
     fn analyse(&self, metric: &str, values: &[f64]) -> Result<Sensitivities, NoSensitivity> {
         let analysis = self.sampling.analysis.ok_or(NoSensitivity::NoDesign)?;
         let parameters = self.keys.len();
@@ -144,7 +144,7 @@ impl StudyTable {
         found.map(|series| &series.values)
     }
 
-    /// Compares the cells of the cases with those of the study.
+    /// Compares the cells of the cases with the study's.
     fn check(&self, cases: &Cases, path: &Path) -> Result<(), NoSensitivity> {
         let other = |text: String| {
             let path = path.display();
@@ -176,7 +176,7 @@ impl StudyTable {
         Ok(())
     }
 
-    /// The values of a metric; NaN where a run did not come to its end.
+    /// The values of a metric; NaN if a run did not come to its end.
     fn metric(&self, name: &str) -> Result<Vec<f64>, NoSensitivity> {
         let values = self.column(name);
         let mut values = match values {

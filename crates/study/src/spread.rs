@@ -15,7 +15,7 @@ const MAX_ERROR: &str = "max_error.";
 pub struct Spread {
     /// Its column.
     pub metric: String,
-    /// The variant; `None` where the study has none.
+    /// The variant; `None` if the study has none.
     pub variant: Option<String>,
     /// Rows with a value.
     pub rows: usize,
@@ -24,7 +24,7 @@ pub struct Spread {
     /// Standard deviation of the values over the cases.
     pub spread: f64,
     /// Root mean square of the numerical errors of the values, each at its upper bound: the greatest error of the variable in
-    /// the run. `None` where no run has an estimate.
+    /// the run. `None` if no run has an estimate.
     pub numerical_error: Option<f64>,
     /// Rows with a value but no estimate of its error.
     pub without_error: usize,
@@ -80,7 +80,7 @@ pub fn spreads(columns: &[Column], rows: &BTreeMap<usize, RowText>) -> Vec<Sprea
     let (Some(stop_reason), false) = (place(STOP_REASON), metrics.is_empty()) else {
         return Vec::new();
     };
-    // The key of the case could be called so, too, but stands before.
+    // The key of the case could have the same name, but stands before.
     let variant = columns[..stop_reason]
         .iter()
         .rposition(|column| column.name == "variant");
@@ -130,7 +130,7 @@ pub fn spreads(columns: &[Column], rows: &BTreeMap<usize, RowText>) -> Vec<Sprea
     spreads
 }
 
-/// The column of the error of a metric; `None` where its variable has no estimate, or where it is no value of the variable.
+/// The column of the error of a metric; `None` if its variable has no estimate, or if it is not a value of the variable.
 fn error_of(metric: &str, columns: &[Column]) -> Option<usize> {
     let is_of = |variable: &str| {
         Quantity::ALL.iter().any(|(key, quantity)| {

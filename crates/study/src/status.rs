@@ -57,7 +57,7 @@ pub struct PartStatus {
     pub writer: Option<Writer>,
     /// Time since the last row, s.
     pub since_last_row: Option<f64>,
-    /// Rows that its process makes in a second, since it began; `None` where none does.
+    /// Rows that its process makes in a second, since it began; `None` if none does.
     pub rate: Option<f64>,
 }
 
@@ -82,7 +82,7 @@ pub struct StudyStatus {
     pub tally: Tally,
     /// The parts that have a journal, in their order.
     pub parts: Vec<PartStatus>,
-    /// Parts without a journal; none where the journals are parts of different divisions.
+    /// Parts without a journal; none if the journals are parts of different divisions.
     pub not_begun: Vec<Shard>,
 }
 
@@ -103,8 +103,8 @@ impl StudyStatus {
         writers.next().map(|writer| writer.study.as_str())
     }
 
-    /// Time until the study is finished, s, if all that run now go on as fast, and take over what no process makes;
-    /// `None` where none runs.
+    /// Time until the study is finished, s, if all running processes keep their speed, and take over what no process makes;
+    /// `None` if none runs.
     #[must_use]
     pub fn time_left(&self) -> Option<f64> {
         let rate: f64 = self.parts.iter().filter_map(|part| part.rate).sum();

@@ -18,13 +18,13 @@ pub struct StudyFile {
     pub source: Arc<Source>,
     /// The system file, joined to the folder of the study file.
     pub system: Spanned<PathBuf>,
-    /// The saved state that all runs go on from, joined to the folder of the study file.
+    /// The saved state from which all runs continue, joined to the folder of the study file.
     pub resume: Option<PathBuf>,
-    /// Settings of all runs, before those of the cases; a study file has none.
+    /// Settings of all runs, before the settings of the cases; a study file has none.
     pub settings: Vec<Setting>,
     /// Variations: blocks of points, which are crossed; the last one varies fastest.
     pub blocks: Vec<Vec<Point>>,
-    /// How the points of one of the blocks lie, where they are made for sensitivities; every other block then has one point.
+    /// The arrangement of the points of one of the blocks, if they are made for sensitivities; every other block then has one point.
     pub design: Option<Design>,
     /// Points that do not meet all of these are left out.
     pub requirements: Vec<Requirement>,
@@ -38,7 +38,7 @@ pub struct StudyFile {
     pub error_bars: Vec<String>,
     /// Whether a second run verifies each run that is suspected to diverge.
     pub verification: bool,
-    /// Bonds whose energies are measured; `None` means those of the system file.
+    /// Bonds whose energies are measured; `None` means the bonds of the system file.
     pub bonds: Option<Vec<String>>,
     /// Whether the table has a column of the computer's time. Tables with one differ in each run.
     pub wall_time: bool,
@@ -53,7 +53,7 @@ pub struct Design {
     pub sampling: &'static Sampling,
     /// Its `count`.
     pub count: usize,
-    /// Its seed, and that of the confidence intervals.
+    /// Seed of the sampling and of the confidence intervals.
     pub seed: u64,
     /// The parameters.
     pub keys: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Design {
 /// Values that keys of the system file have together.
 pub type Point = Vec<(String, Literal)>;
 
-/// A named set of settings, made after those of a case.
+/// A named set of settings, made after the settings of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variant {
     /// Its name.

@@ -11,7 +11,7 @@ pub trait Surroundings: Sync {
     ///
     /// # Errors
     ///
-    /// Where there can be no directory for the run, which is then not made.
+    /// If the run cannot have a directory. It is then not made.
     fn enter(&self, run: Trial) -> io::Result<()>;
 
     /// Called on the same thread when the instances of the run are gone.
@@ -21,7 +21,7 @@ pub trait Surroundings: Sync {
     fn tell(&self, subject: Subject, names: &[String]);
 }
 
-/// Where files were written.
+/// The place of files that were written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Among the unpacked files of this FMU, which are put back after each run.

@@ -1,4 +1,4 @@
-//! The table of a study, made of one journal or of those of its parts.
+//! The table of a study, made of one journal or of the journals of its parts.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -141,7 +141,7 @@ fn write_columnar(
     columns: &[Column],
     rows: &BTreeMap<usize, RowText>,
 ) -> io::Result<()> {
-    /// Rows of a group: the same whatever part of them came from where.
+    /// Rows of a group: the same whatever the origin of its parts.
     const GROUP: usize = 1 << 16;
     let recorded: Vec<gyrator_record::Column> = columns.iter().map(recorded).collect();
     let head = TableHead {

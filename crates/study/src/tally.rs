@@ -25,7 +25,7 @@ pub(crate) const VERDICT: &str = "verdict";
 pub struct Tally {
     /// Rows whose run failed, by stop reason, with the message of the first one.
     pub failures: BTreeMap<String, Group>,
-    /// Rows whose run was judged, by verdict; the message of the first one is advice where it diverges.
+    /// Rows whose run was judged, by verdict; the message of the first one is advice if it diverges.
     pub verdicts: BTreeMap<Verdict, Group>,
 }
 

@@ -24,7 +24,7 @@ use crate::reference::{Recorder, ReferenceTrajectory};
 use crate::surroundings::{Inside, Surroundings};
 use crate::tally::{HOST_LOST, INVALID, NOT_LOADED, is_success};
 
-/// The steps of a second run over those of the one that it verifies.
+/// The step size of a second run over the step size of the run that it verifies.
 const HALF: f64 = 0.5;
 
 /// Shared inputs of every run.
@@ -40,7 +40,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) bonds: &'a [String],
     pub(crate) interrupt: Arc<AtomicBool>,
     pub(crate) pending_timeout: Option<Duration>,
-    /// The state that all runs go on from.
+    /// The state from which all runs continue.
     pub(crate) state: Option<&'a StateFile>,
     /// Settings applied after all others; they change no result.
     pub(crate) last: &'a [Setting],
@@ -69,7 +69,7 @@ pub(crate) struct TrialOutcome {
     pub(crate) metrics: Vec<Option<f64>>,
     /// One a variable whose error is estimated; empty for a run that failed.
     pub(crate) error_bars: Vec<ErrorBar>,
-    /// How far the coupling changes the result: by the error bars where there are some.
+    /// How far the coupling changes the result: by the error bars if there are some.
     pub(crate) verdict: Option<Verdict>,
     /// The cells of each bond; empty for a run that did not start.
     pub(crate) bonds: Vec<Vec<Cell>>,
@@ -125,7 +125,7 @@ impl TrialOutcome {
 }
 
 impl Bench<'_> {
-    /// Makes a run; `None` if the user interrupted it. The trajectory is that of a reference. `before` gets the outcome of a
+    /// Makes a run; `None` if the user interrupted it. The trajectory is a reference's. `before` gets the outcome of a
     /// run that a second one is about to verify, which may end the process.
     pub(crate) fn run(
         &self,
@@ -411,7 +411,7 @@ fn failed(error: &RunError) -> NotStarted {
     }
 }
 
-/// The stop reason of an error that is no failure of the run.
+/// The stop reason of an error that does not count as a failure of the run.
 fn unusual_end(error: &RunError) -> Option<&'static str> {
     match cause(error)? {
         Cause::Lost | Cause::Timeout => Some("crashed"),

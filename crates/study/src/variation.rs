@@ -20,7 +20,7 @@ pub(crate) const MOST: usize = 10_000_000;
 
 type PlacedValue<'a> = &'a Placed<DeValue<'a>>;
 
-/// The points of a block, and their design where they are made for sensitivities.
+/// The points of a block, and their design if they are made for sensitivities.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub(crate) points: Vec<Point>,

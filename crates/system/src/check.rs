@@ -81,7 +81,7 @@ const LEAST_STEP_IN_ULPS: f64 = 4.0;
 const MANY_STEPS: f64 = 1e12;
 
 /// Macro-steps that a run must last: the engine resolves a shortened step to a millionth of a macro-step, and makes
-/// none where less is left.
+/// none if less is left.
 const LEAST_STEPS: f64 = 1e-6;
 
 /// Finds steps that make no sense for the times of the experiment.
@@ -218,7 +218,7 @@ fn check_unique<'a>(
     }
 }
 
-/// " (the other one stands in line 3)", where that is known.
+/// " (the other one stands in line 3)", if that is known.
 fn also<T>(other: &Spanned<T>, source: &Source) -> String {
     if other.span.is_empty() {
         return String::new();

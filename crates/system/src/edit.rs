@@ -28,7 +28,7 @@ impl SystemFile {
         Problems { source, list }
     }
 
-    /// A system without components. `path` says where it would be stored: written paths are
+    /// A system without components. `path` is the file in which it would be stored: written paths are
     /// relative to its folder, and problems name it.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -66,8 +66,8 @@ impl SystemFile {
         format!("{place}, or pass {option}")
     }
 
-    /// Where its scenario file lies: relative to the folder of the file that names it, or to the root of the
-    /// archive of the system. A path without a place is one of the working directory.
+    /// The path of its scenario file: relative to the folder of the file that names it, or to the root of the
+    /// archive of the system. A path without a place is relative to the working directory.
     pub fn scenario_path(&self) -> Option<PathBuf> {
         let path = self.experiment.scenario.as_ref()?;
         if path.span.is_empty() {
@@ -136,7 +136,7 @@ impl SystemFile {
     ///
     /// # Errors
     ///
-    /// A [`Problem`] without a place if there is no dot or no such component.
+    /// A [`Problem`] without a place if the text has no dot or the component does not exist.
     pub fn port(&self, text: &str) -> Result<Port, Problem> {
         let is_component = |name: &str| self.component(name).is_some();
         let port = Port::split(text, is_component).ok_or_else(|| not_a_port(text))?;
@@ -181,7 +181,7 @@ impl SystemFile {
         Ok(())
     }
 
-    /// The problem of a name that is no component.
+    /// The problem of a name that does not belong to a component.
     pub(crate) fn unknown_component(&self, name: &str) -> Problem {
         /// A large system with many such problems is not searched for each of them.
         const SEARCHED: usize = 1000;
@@ -415,8 +415,8 @@ impl Port {
     }
 
     /// Splits `component.variable` at the last dot that has a component's name before it; at the
-    /// first dot if there is none, so that the unknown name can be reported. `None` if there is no
-    /// dot, or nothing before or after it.
+    /// first dot without such a name, so that the unknown name can be reported. `None` without a
+    /// dot, or with nothing before or after it.
     pub fn split(text: &str, is_component: impl Fn(&str) -> bool) -> Option<Self> {
         let mut dots = text.rmatch_indices('.').map(|(dot, _)| dot);
         let known = dots.find(|dot| is_component(&text[..*dot]));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// A text that was read, kept so that problems can show their line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Source {
-    /// Where the text was read from; a made-up name such as `<memory>` for a text without a file.
+    /// The file of the text; a made-up name such as `<memory>` for a text without a file.
     pub path: PathBuf,
-    /// The whole text, with those of included files after it.
+    /// The whole text, with the texts of included files after it.
     pub text: String,
-    /// Where the text of each included file begins, and where it was read from.
+    /// Offset of the text of each included file, and the path of the file.
     pub included: Vec<(usize, PathBuf)>,
 }
 
@@ -65,7 +65,7 @@ impl Source {
 pub struct Spanned<T> {
     /// The value.
     pub value: T,
-    /// Byte range in [`Source::text`]; `0..0` where the value stands in no file.
+    /// Byte range in [`Source::text`]; `0..0` if the value does not come from a file.
     pub span: Range<usize>,
 }
 
@@ -101,7 +101,7 @@ pub struct Problem {
     pub message: String,
     /// Advice on how to correct it.
     pub help: Option<String>,
-    /// Byte range in the source; `None` where the problem is nowhere in particular.
+    /// Byte range in the source; `None` if the problem is nowhere in particular.
     pub span: Option<Range<usize>>,
 }
 
@@ -145,7 +145,7 @@ impl Problem {
         self
     }
 
-    /// The same problem, with advice where there is some.
+    /// The same problem, with advice if there is some.
     #[must_use]
     pub fn advised(self, help: Option<String>) -> Self {
         Self { help, ..self }
@@ -208,7 +208,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Advice on a `word` that is not known: the [closest] of those that are; `None` if none is close.
+/// Advice on a `word` that is not known: the [closest] known one; `None` if none is close.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     closest(word, known).map(|near| format!("did you mean `{near}`?"))
 }

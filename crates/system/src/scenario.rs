@@ -19,7 +19,7 @@ pub struct Scenario {
 pub struct TimedAction {
     /// Time from which it acts, s.
     pub time: Spanned<f64>,
-    /// Time until which it acts, s; without end where `None`.
+    /// Time until which it acts, s; without end if `None`.
     pub until: Option<Spanned<f64>>,
     /// The variable, as `component.variable`.
     pub variable: Spanned<String>,

@@ -17,7 +17,7 @@ pub struct SystemFile {
     pub components: Vec<Component>,
     /// Connections that belong to no bond.
     pub connections: Vec<Connection>,
-    /// Power bonds; every pair named in one is a connection, too.
+    /// Power bonds; every pair named in one is also a connection.
     pub bonds: Vec<Bond>,
     /// Interface models on bonds.
     pub interface_models: Vec<InterfaceModel>,
@@ -101,7 +101,7 @@ pub struct Experiment {
     pub stop_time: Option<Spanned<f64>>,
     /// Macro-step H, s.
     pub step_size: Option<Spanned<f64>>,
-    /// Tolerance that the units are given; where the file does not say, each FMU gets the one of its default experiment.
+    /// Tolerance that the units are given; if the file does not say, each FMU gets the one of its default experiment.
     pub tolerance: Option<Spanned<Tolerance>>,
     /// Word of the method registry, with parameters.
     pub method: Option<Choice>,
@@ -116,16 +116,16 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// The method where nothing names one.
+    /// The method if nothing names one.
     pub const METHOD: &'static str = "auto";
-    /// The exchange mode where nothing names one.
+    /// The exchange mode if nothing names one.
     pub const EXCHANGE: &'static str = "auto";
-    /// The step control where nothing names one.
+    /// The step control if nothing names one.
     pub const STEP_CONTROL: &'static str = "fixed";
-    /// The extrapolation where nothing names one.
+    /// The extrapolation if nothing names one.
     pub const EXTRAPOLATION: &'static str = "auto";
 
-    /// Start time, s: 0 where the file does not say.
+    /// Start time, s: 0 if the file does not say.
     #[must_use]
     pub fn start(&self) -> f64 {
         self.start_time.as_ref().map_or(0.0, |start| start.value)
@@ -161,9 +161,9 @@ pub struct Component {
     pub name: Spanned<String>,
     /// Path of the FMU, joined to the folder of the system file; empty for a block.
     pub fmu: Spanned<PathBuf>,
-    /// Word of the block registry, with parameters: a source or a function in place of an FMU.
+    /// Word of the block registry, with parameters: a source or a function instead of an FMU.
     pub block: Option<Choice>,
-    /// Communication step, s; the macro-step where `None`. Divides the macro-step or is a multiple of it.
+    /// Communication step, s; the macro-step if `None`. Divides the macro-step or is a multiple of it.
     pub step_size: Option<Spanned<f64>>,
     /// Extrapolation of all inputs of this component.
     pub extrapolation: Option<Choice>,
@@ -173,7 +173,7 @@ pub struct Component {
     pub start_values: Vec<(Spanned<String>, Spanned<Value>)>,
     /// Shared libraries to load globally before the FMU's own.
     pub preload: Vec<Spanned<String>>,
-    /// Directories where shared libraries that the FMU needs are looked for first, joined to the
+    /// Directories that are searched first for shared libraries that the FMU needs, joined to the
     /// folder of the system file.
     pub library_path: Vec<Spanned<PathBuf>>,
     /// How often a step that the FMU discards may be halved and tried again; `None` ends the run.
@@ -208,9 +208,9 @@ pub struct RemoteHost {
 /// Whether the instances of an FMU share one load of its library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LibraryUse {
-    /// Where that is proved, or declared by the FMU.
+    /// If that is proved, or declared by the FMU.
     Auto,
-    /// All of those that say so, on the user's word.
+    /// All instances of components that say so, on the user's word.
     Shared,
     /// Never.
     Copied,
@@ -236,7 +236,7 @@ pub struct Restart {
 }
 
 impl Restart {
-    /// Steps between saved states where none are given.
+    /// Steps between saved states if none are given.
     pub const EVERY: u32 = 100;
 }
 
@@ -261,7 +261,7 @@ pub struct Connection {
     pub gain: Option<Spanned<f64>>,
     /// Added after the gain, in the unit of the input.
     pub offset: Option<Spanned<f64>>,
-    /// How values get the type of the input where that may lose something.
+    /// How values get the type of the input if that may lose something.
     pub convert: Option<Spanned<TypeConversion>>,
     /// `false` ignores the units of measure that the two ends declare.
     pub unit_conversion: bool,
@@ -314,15 +314,15 @@ pub struct Bond {
     pub effort: Vec<Connection>,
     /// Connections of the flows (velocity, angular velocity, current, volume flow), in the same order.
     pub flow: Vec<Connection>,
-    /// −1 where the units count the effort the other way, else 1.
+    /// −1 if the units count the effort the other way, else 1.
     pub sense: Spanned<f64>,
     /// Word of the correction registry, with parameters; `None` means no correction.
     pub correction: Option<Choice>,
     /// Greatest magnitude of the residual energy, J; beyond it the run ends.
     pub max_residual_energy: Option<Spanned<f64>>,
-    /// Relative tolerance r of its residual energy for the step control `ecco`; `None`: that of the step control.
+    /// Relative tolerance r of its residual energy for the step control `ecco`; `None`: the step control's own.
     pub energy_tolerance: Option<Spanned<f64>>,
-    /// Typical energy E₀ for the step control `ecco`, J; `None`: that of the step control.
+    /// Typical energy E₀ for the step control `ecco`, J; `None`: the step control's own.
     pub energy_scale: Option<Spanned<f64>>,
 }
 
@@ -350,9 +350,9 @@ pub struct InterfaceModel {
     pub inverse_mass: Vec<Spanned<String>>,
     /// Outputs of the component that are the accelerations without the forces of the bonds, m/s².
     pub free_acceleration: Vec<Spanned<String>>,
-    /// Outputs of the component that are the accelerations, m/s², in place of the two lists above.
+    /// Outputs of the component that are the accelerations, m/s², instead of the two lists above.
     pub accelerations: Vec<Spanned<String>>,
-    /// Outputs of the fast components that are the whole forces, N; where empty, the efforts of the bonds are.
+    /// Outputs of the fast components that are the whole forces, N; if empty, the efforts of the bonds are.
     pub forces: Vec<Spanned<Port>>,
     /// Outputs of the fast components with the stiffness of each force: −∂Ḟ/∂v, N/m.
     pub stiffness: Vec<Spanned<Port>>,

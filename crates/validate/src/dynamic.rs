@@ -36,7 +36,7 @@ pub struct Options {
 struct Job {
     fmu: PathBuf,
     task: Task,
-    /// Where the worker leaves what it finds.
+    /// The file in which the worker leaves what it finds.
     report: PathBuf,
     /// A folder of its own, which nothing else uses.
     scratch: PathBuf,
@@ -52,7 +52,7 @@ enum Task {
         experiment: Experiment,
         input: Option<PathBuf>,
         names: Vec<String>,
-        /// Where the reference ends, s.
+        /// End of the reference, s.
         end: f64,
     },
 }
@@ -67,10 +67,10 @@ enum Line {
 
 /// Runs the FMU under all dynamic rules.
 ///
-/// The first of them only runs it; where that fails, the others have nothing to add.
+/// The first of them only runs it; if that fails, the others have nothing to add.
 ///
 /// # Errors
-/// If there can be no worker.
+/// If the worker cannot be made.
 pub fn examine(fmu: &Path, options: &Options) -> io::Result<Vec<Finding>> {
     let fmu = std::path::absolute(fmu)?;
     let mut findings = examine_rule(&fmu, &REHEARSAL, options)?;

@@ -51,7 +51,7 @@ pub struct Finding {
     pub severity: Severity,
     /// Description of the finding.
     pub message: String,
-    /// Line in `modelDescription.xml`, from 1, where the finding is about one.
+    /// Line in `modelDescription.xml`, from 1, if the finding is about one.
     pub line: Option<u32>,
     /// Column in that line, from 1, in characters.
     pub column: Option<u32>,

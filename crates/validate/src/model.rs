@@ -42,7 +42,7 @@ pub struct Variable<'d> {
     pub name: &'d str,
     /// `valueReference`, if it is a number of 32 bits.
     pub reference: Option<u32>,
-    /// `causality`, the default filled in; `None` if it is no word of the standard.
+    /// `causality`, the default filled in; `None` if the standard does not have the word.
     pub causality: Option<Causality>,
     /// `variability`, the default filled in.
     pub variability: Option<Variability>,
@@ -50,7 +50,7 @@ pub struct Variable<'d> {
     pub initial: Option<Initial>,
     /// `Real`, `Integer` and its like.
     pub value: Option<Node>,
-    /// Its type, where [`Self::value`] is one of the five.
+    /// Its type, if [`Self::value`] is one of the five.
     pub kind: Option<TypeElement>,
     /// `start` as written.
     pub start: Option<&'d str>,
@@ -321,7 +321,7 @@ impl<'d> Variable<'d> {
         }
     }
 
-    /// `initial`, the default of the standard filled in; `None` where there is none.
+    /// `initial`, the default of the standard filled in; `None` if there is none.
     #[must_use]
     pub fn effective_initial(&self) -> Option<Initial> {
         let default = || {
@@ -374,8 +374,8 @@ impl<'d> Unknown<'d> {
     }
 }
 
-/// The values that `initial` may have, the default first (2.2.7, cases A to E); empty where it
-/// must not be given, `None` where causality and variability do not go together.
+/// The values that `initial` may have, the default first (2.2.7, cases A to E); empty if it
+/// must not be given, `None` if causality and variability do not go together.
 #[must_use]
 pub(crate) fn legal_initial(
     causality: Causality,

@@ -66,7 +66,7 @@ fn after(start: Position, text: &str) -> Position {
 mod tests {
     use super::*;
 
-    /// Also where a mark would fall into a character, behind the end, and in lines of any length.
+    /// Also if a mark would fall into a character, behind the end, and in lines of any length.
     #[test]
     fn r65_positions_are_those_of_a_count_from_the_beginning() {
         let short = "ä€𝄞\n".repeat(2 * STRIDE / 10 + 7);
@@ -80,7 +80,7 @@ mod tests {
         }
     }
 
-    /// However long the text, and also where it is one line.
+    /// However long the text, and also if it is one line.
     #[test]
     fn r65_a_look_up_reads_a_bounded_part_of_the_text() {
         for line in ["x", "x\n"] {

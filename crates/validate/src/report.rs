@@ -42,7 +42,7 @@ impl Report {
         findings.sort_by_key(|finding| (finding.rule, finding.line, finding.column));
     }
 
-    /// The worst severity; `None` where there is nothing.
+    /// The worst severity; `None` without findings.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
@@ -52,7 +52,7 @@ impl Report {
 /// Looks at an FMU, or at a `modelDescription.xml` alone, without running anything.
 ///
 /// # Errors
-/// If the file cannot be read. A file that is no FMU gives findings.
+/// If the file cannot be read. A file that is not an FMU gives findings.
 pub fn examine(path: &Path) -> io::Result<Report> {
     Ok(examine_subject(&Subject::read(path, Limits::default())?))
 }

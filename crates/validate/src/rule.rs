@@ -17,7 +17,7 @@ pub struct Rule {
     pub title: &'static str,
     /// How bad it is, as a rule, if it does not hold; single findings may be graded otherwise.
     pub severity: Severity,
-    /// Where it comes from: section of FMI 2.0.5, or the reason for it.
+    /// Its source: section of FMI 2.0.5, or the reason for it.
     pub source: &'static str,
     /// How it is checked.
     pub check: Check,

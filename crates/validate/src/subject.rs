@@ -49,7 +49,7 @@ pub struct Contents {
 pub struct Subject {
     /// The file.
     pub path: PathBuf,
-    /// Its entries, or why it is no archive; `None` for a description without an FMU.
+    /// Its entries, or why it is not an archive; `None` for a description without an FMU.
     pub archive: Option<Result<Contents, String>>,
     /// The description as text; `None` if there is none to be read.
     pub text: Option<String>,
@@ -61,7 +61,7 @@ impl Subject {
     /// Reads an FMU, or a description alone if the name ends in `.xml`.
     ///
     /// # Errors
-    /// If the file cannot be read. One that is no FMU is no error here, but a finding.
+    /// If the file cannot be read. Another file than an FMU is not an error here, but a finding.
     pub fn read(path: &Path, limits: Limits) -> io::Result<Self> {
         if path.extension().is_some_and(|ending| ending == "xml") {
             let bytes = std::fs::read(path)?;

@@ -87,7 +87,7 @@ impl Trajectory {
         self.rows.push((time, values));
     }
 
-    /// Where two trajectories first differ, in words; `None` where they are equal bit for bit.
+    /// The first difference between two trajectories, in words; `None` if they are equal bit for bit.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         if self.names != other.names || self.rows.len() != other.rows.len() {

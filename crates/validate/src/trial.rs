@@ -50,7 +50,7 @@ pub struct Trial {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// When a trial begins, and in which steps it goes on.
+/// Start and step size of a trial.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
     pub(crate) start: f64,
@@ -117,7 +117,7 @@ impl Trial {
         Ok(Fmu::open_with(&self.path, &self.options)?)
     }
 
-    /// Another FMU with the same options, of which nothing is kept.
+    /// Another FMU with the same options; nothing of it is kept.
     pub(crate) fn open_other(&self, path: &Path) -> Result<Fmu, Stop> {
         let options = OpenOptions {
             cache: None,
@@ -158,7 +158,7 @@ impl Trial {
         Ok(instance)
     }
 
-    /// Does the step of this number; false where the FMU ends the simulation.
+    /// Does the step of this number; false if the FMU ends the simulation.
     pub(crate) fn step(instance: &mut Instance, grid: Grid, number: u32) -> Result<bool, Stop> {
         Self::step_with(instance, grid, number, true)
     }

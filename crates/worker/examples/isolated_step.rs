@@ -1,6 +1,6 @@
 //! Times steps of FMUs in processes of their own: `isolated_step FMU INSTANCES STEPS`.
 //!
-//! The FMU needs the inputs u0 and u1 and the outputs y0 and y1, as that of `cargo xtask bench` has.
+//! The FMU needs the inputs u0 and u1 and the outputs y0 and y1, like the FMU of `cargo xtask bench`.
 //! Prints nanoseconds per step of one FMU, in this process and isolated: the median over blocks of
 //! steps, which other programs on the machine do not disturb.
 

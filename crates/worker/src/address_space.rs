@@ -1,5 +1,5 @@
-//! The limit of the address space (`RLIMIT_AS`, `ulimit -v`), as some schedulers set it: where no memory is left, a library that cannot do
-//! without ends in a panic, which is no error of this program.
+//! The limit of the address space (`RLIMIT_AS`, `ulimit -v`), as some schedulers set it. If no memory is left, a library that cannot do
+//! without ends in a panic, which is not an error of this program.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::{Resource, getrlimit};
 
-/// Less than this is left where a panic means that there was no memory, bytes. Tables of libraries have some hundred kilobytes.
+/// A panic means a lack of memory if less than this is left, bytes. Tables of libraries have some hundred kilobytes.
 const LITTLE: u64 = 8 << 20;
 
 /// The limit that was met, bytes; 0 for none.
@@ -29,10 +29,10 @@ pub fn met_limit() -> Option<u64> {
     Some(MET.load(Ordering::Relaxed)).filter(|limit| *limit > 0)
 }
 
-/// The limit, where next to nothing of it is left.
+/// The limit, if next to nothing of it is left.
 fn exhausted() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
-    // There is no memory for more than this.
+    // Memory may not suffice for more than this.
     let mut text = [0; 64];
     let count = File::open("/proc/self/statm").ok()?.read(&mut text).ok()?;
     let pages = std::str::from_utf8(&text[..count]).ok()?;

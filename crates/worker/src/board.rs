@@ -24,7 +24,7 @@ unsafe impl Shareable for Slot {}
 /// Instances that are watched at a time. More than these run as well, but a crash of theirs is
 /// reported without a name.
 pub(crate) const SLOTS: usize = 1024;
-/// Where the slots begin.
+/// Offset of the slots.
 const SLOTS_OFFSET: usize = 4096;
 /// Bytes of the name of a library.
 pub(crate) const LIBRARY_BYTES: usize = 256;
@@ -71,7 +71,7 @@ shareable! {
 /// Steps that no run makes: years of steps of a nanosecond.
 const MOST_STEPS: u64 = 1 << 56;
 
-/// Bytes of messages that the parent writes in place of the worker.
+/// Bytes of messages that the parent writes instead of the worker.
 const UNSAID_BYTES: usize = 2048;
 
 shareable! {
@@ -170,7 +170,7 @@ impl Board {
     /// Asks the run to end at its next communication point.
     pub(crate) fn request_stop(&self) {
         self.header.stop.store(YES, Release);
-        // No thread waits where the worker does not listen.
+        // If the worker does not listen, no thread waits.
         let _ = shared_memory::wake(&self.header.stop, u32::MAX);
     }
 
@@ -192,7 +192,7 @@ impl Board {
         self.header.phase_check.store(check([word]), Release);
     }
 
-    /// The phase, and the exit code that goes with it; [`Phase::Running`] where the note of it makes
+    /// The phase, and the exit code that goes with it; [`Phase::Running`] if the note of it makes
     /// no sense.
     pub(crate) fn phase(&self) -> (Phase, u8) {
         let noted = self.header.phase_check.load(Acquire);
@@ -230,7 +230,7 @@ impl Board {
         self.header.panicked.load(Acquire) == YES
     }
 
-    /// Keeps a text for the parent to write, after those that are there, as far as there is room.
+    /// Keeps a text for the parent to write, after earlier texts, as far as there is room.
     pub(crate) fn leave_unsaid(&self, text: &str) {
         let bytes = text.bytes().filter(|byte| *byte != 0);
         let free = self.header.unsaid[..UNSAID_BYTES - 1].iter();
@@ -243,7 +243,7 @@ impl Board {
     pub(crate) fn unsaid(&self) -> Option<String> {
         let bytes = self.header.unsaid.iter().map(|byte| byte.load(Relaxed));
         let text: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
-        // Text that an FMU has overwritten is no message.
+        // Text that an FMU has overwritten does not count as a message.
         String::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 

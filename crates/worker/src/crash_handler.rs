@@ -1,8 +1,8 @@
 //! Facts about a crash that can be seen only from inside: whether the stack was full, which thread
 //! it was and in which library. The process dies of the signal anyway.
 //!
-//! A handler may use little: no memory is taken, no lock, and the only functions of the C library
-//! are those that POSIX allows there. An FMU may put its own handlers in the place of this one.
+//! A handler may use little: it takes no memory and no lock, and calls only functions of the C library
+//! that POSIX allows there. An FMU may replace this handler by its own.
 
 #![expect(
     unsafe_code,
@@ -62,7 +62,7 @@ pub(crate) fn handle(handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_
     // crashes would end the process before the first crash is noted.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
     for signal in SIGNALS {
-        // Where it cannot be installed, less is known of a crash.
+        // If it cannot be installed, less is known of a crash.
         signals::action(signal, Some(&action));
     }
 }
@@ -137,7 +137,7 @@ fn thread() -> c_int {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// Where a thread was.
+/// The place of a thread in its code.
 #[derive(Default)]
 struct Place {
     instruction: usize,

@@ -86,7 +86,7 @@ impl fmt::Display for Cause {
 /// Activity of an instance, with its name and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Place {
-    /// The component, or the file where there was none yet.
+    /// The component, or the file if there was none yet.
     pub component: String,
     /// The call or the phase; `None` if the call had returned.
     pub activity: Option<Activity>,
@@ -170,7 +170,7 @@ impl Death {
         }
     }
 
-    /// Where in simulated time it was.
+    /// Its simulated time.
     fn when(&self) -> String {
         // A step may begin between two communication points of the run; other calls are made at one.
         let (own, is_step) = match self.places.as_slice() {

@@ -22,7 +22,7 @@ static ADOPTS: AtomicBool = AtomicBool::new(false);
 const ROUNDS: usize = 100;
 
 /// Makes processes whose parents have ended children of this process, so that [`end_orphans`] finds
-/// those of a run. For programs whose children are all started by runs.
+/// the orphans of a run. For programs whose children are all started by runs.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -38,7 +38,7 @@ pub(crate) fn adopt_none() {
     ADOPTS.store(false, Ordering::Relaxed);
 }
 
-/// Ends the children of this process that are no workers of a run, and what they have started, after
+/// Ends the children of this process that are not workers of a run, and what they have started, after
 /// [`adopt_orphans`]; removes the directories of FMUs that they have unpacked.
 pub fn end_orphans() {
     if !ADOPTS.load(Ordering::Relaxed) {
@@ -108,7 +108,7 @@ pub(crate) fn descendants_of(process: u32) -> Vec<u32> {
     found
 }
 
-/// Processes that any thread of this one has started; none where the system does not list them.
+/// Processes that any thread of this one has started; none if the system does not list them.
 fn children_of(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task"));
     let threads = threads.into_iter().flatten().flatten();

@@ -88,7 +88,7 @@ pub struct KeptFile {
     is_closed: bool,
 }
 
-/// In place of a number of rows: they have to be counted in the file.
+/// Stands for a number of rows that have to be counted in the file.
 const NOT_COUNTED: u64 = u64::MAX;
 
 impl KeptFile {
@@ -107,7 +107,7 @@ impl KeptFile {
         }
     }
 
-    /// Keeps a whole row that will be written later. False if there is no room: then it has to be
+    /// Keeps a whole row that will be written later. False without room for it: then it has to be
     /// written at once.
     pub fn stage(&mut self, row: &[u8]) -> bool {
         let end = self.end + row.len() as u64;
@@ -211,7 +211,7 @@ pub(crate) struct Completed {
     pub(crate) error: Option<io::Error>,
 }
 
-/// Writes the rows that a dead worker had collected, and cuts the file after them. Where that fails,
+/// Writes the rows that a dead worker had collected, and cuts the file after them. If that fails,
 /// or the notes of the rows make no sense, the file ends after the last whole row that is in it.
 pub(crate) fn complete(file: &File, ring: &Ring, board: &Board, has_places: bool) -> Completed {
     let rows = &board.header.rows;
@@ -256,7 +256,7 @@ fn append(file: &File, ring: &Ring, extent: Extent) -> io::Result<()> {
     let mut bytes = vec![0; (end - written) as usize];
     ring.load(written, &mut bytes);
     if !are_rows(first_byte(file).or(bytes.first().copied()), &bytes) {
-        // Those that are not in the file yet are lost.
+        // Rows that are not in the file yet are lost.
         return Err(io::Error::other("they were overwritten in memory"));
     }
     // First of all: a file that is open for appending takes all bytes at its end.
@@ -271,7 +271,7 @@ fn first_byte(file: &File) -> Option<u8> {
     (read.ok()? == 1).then_some(first[0])
 }
 
-/// Whether these bytes may be rows of a file that begins with `first`. Rows of text have neither zeros nor bytes that are no UTF-8, and
+/// Whether these bytes may be rows of a file that begins with `first`. Rows of text contain no zeros, are UTF-8, and
 /// end with their line; of rows of numbers nothing is known.
 fn are_rows(first: Option<u8>, bytes: &[u8]) -> bool {
     // It is the name of the time, perhaps in quotes.
@@ -309,7 +309,7 @@ fn cut_to_rows(file: &File) -> u64 {
     let (rows, end, is_whole) =
         gyrator_record::count_rows(io::BufReader::with_capacity(1 << 16, reader));
     if !is_whole {
-        // Where this fails as well, the last row is cut short, and readers say so.
+        // If this fails as well, the last row is cut short, and readers say so.
         let _ = file.set_len(end);
     }
     rows

@@ -29,8 +29,8 @@ static REPORTED: OnceLock<(u32, &'static [Slot])> = OnceLock::new();
 /// The exit code of a process that an FMU has ended.
 static CODE: AtomicU8 = AtomicU8::new(0);
 
-/// Lets the process end with `code` and a message if an FMU calls `exit`, `quick_exit`, `_exit` or `_Exit`, which would
-/// otherwise pass for the end of the program, and with a message if it crashes. For runs without a supervisor;
+/// Lets the process end with `code` and a message if an FMU calls `exit`, `quick_exit`, `_exit` or `_Exit`. Otherwise
+/// that would pass for the end of the program. Also adds a message if it crashes. For runs without a supervisor;
 /// [`program_ends`] says that the program itself is about to end.
 pub fn report_exit_of_fmus(code: u8) {
     extern "C" fn at_exit() {
@@ -43,7 +43,7 @@ pub fn report_exit_of_fmus(code: u8) {
         (std::process::id(), flight_recorder::record_here())
     });
     if is_first {
-        // SAFETY: the function stays where it is until the end.
+        // SAFETY: the function keeps its address until the end.
         // If it cannot be registered, exit is as without.
         let _ = unsafe { libc::atexit(at_exit) };
         report_quick_exit();
@@ -100,13 +100,13 @@ fn report_quick_exit() {
     extern "C" fn at_end() {
         end_if_reported("an FMU called quick_exit");
     }
-    // SAFETY: the function stays where it is until the end.
+    // SAFETY: the function keeps its address until the end.
     // If it cannot be registered, quick_exit is as without.
     let _ = unsafe { at_quick_exit(at_end) };
 }
 
-/// The `_exit` of all code of the process outside of the C library, which calls nothing at the end of a process that is
-/// registered for `exit`: libraries that are loaded later find the functions of the program before those of the C library.
+/// The `_exit` of all code of the process outside of the C library. It calls nothing that is registered for `exit` at the
+/// end of a process. Libraries that are loaded later find the functions of the program before the C library's.
 // SAFETY: it does what the function of this name does.
 #[unsafe(no_mangle)]
 extern "C" fn _exit(code: c_int) -> ! {
@@ -141,7 +141,7 @@ extern "C" fn report_crash(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_voi
 
 /// Writes what has ended the process, and the calls in progress. Takes no memory: a crash may have spoilt it.
 fn report(what: &str) {
-    // Where it cannot be written, the end of the process still reports it.
+    // If it cannot be written, the end of the process still reports it.
     let write = |text: &[u8]| {
         let _ = rustix::io::write(rustix::stdio::stderr(), text);
     };

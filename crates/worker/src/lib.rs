@@ -3,11 +3,11 @@
 //! The command line, the validator and remote hosts call it. The parent loads no FMU, and trusts nothing in the
 //! shared memory to be more than bits.
 //!
-//! A supervised run has two processes: the parent, which is the program that the user started, and
-//! one worker, which is a copy of it or the same program started again, and does all the work as without a parent.
+//! A supervised run has two processes. The parent is the program that the user started. The one worker is a copy of
+//! it, or the same program started again, and does all the work as without a parent.
 //! They share memory with the present call of each FMU, the progress of the run, and the rows of the result that are
 //! not yet on disk. A step costs these notes and a second copy of its row; the parent looks at the worker fifty times
-//! a second, and measures each step where the worker's memory has grown much. When the worker dies, the parent reports
+//! a second, and measures each step if the worker's memory has grown much. When the worker dies, the parent reports
 //! which FMU it was, in which call and when, writes the last rows, and removes what the worker had unpacked.
 //!
 //! A component of a run can have a process of its own besides ([`isolated`]), a child of the process

@@ -47,7 +47,7 @@ impl MemoryWatch {
         self.limit.filter(is_below).map(Cause::MemoryLimit)
     }
 
-    /// Looks. Returns the cause of a death where the limit is exceeded.
+    /// Looks. Returns the cause of a death if the limit is exceeded.
     pub(crate) fn look(&mut self, process: u32, board: &Board) -> Option<Cause> {
         let resident = resident_bytes_of(process)?;
         if board.position().is_some_and(|position| position.step > 0) {
@@ -62,7 +62,7 @@ impl MemoryWatch {
         if self.times > 0 || limit.is_some() {
             self.measure(board, limit.is_some());
         }
-        // Once more, to find the FMU, where the memory has grown from one look to the next.
+        // Once more, to find the FMU, if the memory has grown from one look to the next.
         let was_over = std::mem::replace(&mut self.is_over, limit.is_some());
         let is_known = was_over || !self.growth.is_empty();
         limit.filter(|_| is_known).map(Cause::MemoryLimit)

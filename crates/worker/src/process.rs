@@ -1,7 +1,7 @@
 //! Starting this program once more as a worker, or copying this process, and what a worker does first.
 //!
-//! A worker learns its role from an environment variable, and talks to its parent over a socket
-//! that it finds as its standard input: nothing else has to be inherited, so other threads of the
+//! A worker learns its role from an environment variable, and talks to its parent over a socket that it
+//! finds as its standard input. It need not inherit anything else, so other threads of the
 //! parent may start programs of their own meanwhile.
 
 #![expect(unsafe_code, reason = "calls fork and unshare")]
@@ -27,7 +27,7 @@ const VARIABLE: &str = "GYRATOR_WORKER";
 const PRIVATE_DESCRIPTORS: i32 = 10;
 
 /// Starts this program with the same name, as a worker that dies with the calling thread, in this working directory, or in
-/// that of the thread.
+/// the thread's.
 ///
 /// # Errors
 /// Errors of the operating system.
@@ -57,8 +57,8 @@ pub(crate) fn spawn(
     Ok((command.spawn()?, parent))
 }
 
-/// The program as it was started, also if its file has been replaced since. Where another program runs
-/// it, as valgrind does, the link leads to that one.
+/// The program as it was started, also if its file has been replaced since. If another program runs
+/// it, such as valgrind, the link leads to the other one.
 fn program() -> PathBuf {
     use std::os::unix::fs::MetadataExt as _;
     let link = PathBuf::from("/proc/self/exe");
@@ -77,13 +77,13 @@ fn program() -> PathBuf {
 /// Copies this process: `None` in the copy.
 ///
 /// # Errors
-/// `Unsupported` where this process has other threads; errors of the operating system.
+/// `Unsupported` if this process has other threads; errors of the operating system.
 pub(crate) fn fork() -> io::Result<Option<Pid>> {
     // The copy has the calling thread alone: a lock that another one holds is never released there.
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    // SAFETY: there is no other thread, so the copy may do whatever this process may.
+    // SAFETY: this is the only thread, so the copy may do whatever this process may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         process => Ok(Pid::from_raw(process)),
@@ -111,7 +111,7 @@ impl WorkerProcess {
         self.pid.as_raw_nonzero().get().cast_unsigned()
     }
 
-    /// Readable as soon as the process has ended; `None` where the system has no such thing, as Linux
+    /// Readable as soon as the process has ended; `None` if the system has no such thing, such as Linux
     /// before 5.3.
     pub(crate) fn end(&self) -> Option<OwnedFd> {
         rustix::process::pidfd_open(self.pid, PidfdFlags::empty()).ok()
@@ -179,8 +179,8 @@ pub(crate) fn begin() -> io::Result<Channel> {
     begin_with(order().map(|(_, parent)| parent), rustix::stdio::stdin())
 }
 
-/// Makes a worker of this process, which `parent` has [copied](fork): lets it die with its parent, keeps
-/// the signals of the terminal away from it, and takes the channel to the parent out of the way of FMUs.
+/// Makes a worker of this process, which `parent` has [copied](fork). The worker dies with its parent and does not get
+/// the signals of the terminal. The channel to the parent is moved out of the way of FMUs.
 ///
 /// # Errors
 /// Errors of the operating system, or that the parent is dead already.
@@ -240,7 +240,7 @@ pub(crate) fn private(descriptor: impl std::os::fd::AsFd) -> io::Result<OwnedFd>
 const MOST_DESCRIPTORS: u64 = 1 << 20;
 
 /// Lets this process open as many files as the system allows it to, without a change of the hard limit: FMUs may
-/// keep files open. Does nothing where the system refuses.
+/// keep files open. Does nothing if the system refuses.
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
@@ -251,11 +251,11 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// Gives the calling thread a working directory and a mask of file rights of its own, which are those of the process
+/// Gives the calling thread its own working directory and mask of file rights, which equal the process's
 /// until it changes them.
 ///
 /// # Errors
-/// Where the system does not allow it, as in some containers.
+/// If the system does not allow it, as in some containers.
 pub(crate) fn leave_shared_directory() -> io::Result<()> {
     // SAFETY: descriptors stay shared; no code relies on another thread to change this one's working directory.
     unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FS) }?;

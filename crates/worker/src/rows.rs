@@ -67,7 +67,7 @@ impl Rows {
         }
     }
 
-    /// The last note that is whole, nothing before the first one; `None` where both were
+    /// The last note that is whole, nothing before the first one; `None` if both were
     /// overwritten.
     pub(crate) fn last(&self) -> Option<Extent> {
         let is_zero = |note: &RowsNote| note.check.load(Acquire) | note.number.load(Relaxed) == 0;

@@ -18,7 +18,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex;
 
-// Files that the model check compiles as well have them from here, where it has its own.
+// Files that the model check also compiles import them from here; the model check has its own in this place.
 pub(crate) use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Types that may be changed by another process at any time.
@@ -155,7 +155,7 @@ impl SharedMemory {
     }
 
     /// Copies bytes into the memory, at `offset`, through atomics: another process, or an FMU that
-    /// writes where it must not, may use them at the same time. Bytes that do not fit are left out.
+    /// writes out of bounds, may use them at the same time. Bytes that do not fit are left out.
     pub fn store_bytes(&mut self, offset: usize, bytes: &[u8]) {
         let length = bytes.len().min(self.length.saturating_sub(offset));
         let (head, words, tail) = self.parts(offset, length);
@@ -169,7 +169,7 @@ impl SharedMemory {
         }
     }
 
-    /// As [`Self::store_bytes`], with whole words only: faster. The other bytes of the first and the last word are read and written, too, so
+    /// As [`Self::store_bytes`], with whole words only: faster. It also reads and writes the other bytes of the first and the last word, so
     /// that nothing else may write there at the same time.
     pub fn store_bytes_in_words(&mut self, offset: usize, bytes: &[u8]) {
         const WORD: usize = size_of::<u64>();
@@ -213,7 +213,7 @@ impl SharedMemory {
     }
 
     /// `length` bytes from `offset`, in whole words as far as they are aligned: the bytes before
-    /// the first word, the words, and the bytes after them. Empty where they do not fit in.
+    /// the first word, the words, and the bytes after them. Empty if they do not fit in.
     fn parts(&self, offset: usize, length: usize) -> (&[AtomicU8], &[AtomicU64], &[AtomicU8]) {
         let head = (offset.wrapping_neg() % size_of::<u64>()).min(length);
         let words = (length - head) / size_of::<u64>();

@@ -18,7 +18,7 @@ const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 pub struct Held {
     /// `None` if the system did not change the mask.
     previous: Option<SigSet>,
-    /// The mask is that of a thread.
+    /// The mask belongs to a thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -45,11 +45,11 @@ fn ending() -> SigSet {
     ENDING.into_iter().collect()
 }
 
-/// Lets `install` put handlers of the signals that ask to end in place. SIGHUP stays ignored where it
-/// was, as by `nohup`. Where `install` fails, the signals act as before.
+/// Lets `install` put handlers of the signals that ask to end in place. SIGHUP stays ignored if it
+/// was, as by `nohup`. If `install` fails, the signals act as before.
 ///
 /// # Errors
-/// Those of `install`.
+/// As `install`.
 pub fn install_handlers<E>(install: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let before = ENDING.map(|signal| (signal as c_int, action(signal as c_int, None)));
     let installed = install();
@@ -70,7 +70,7 @@ pub(crate) fn leave_ending_to_parent() {
     ignoring.sa_sigaction = nothing as *const () as usize;
     ignoring.sa_flags = libc::SA_RESTART;
     for signal in ENDING {
-        // Where it cannot be installed, the signal ends this process, and the parent says so.
+        // If it cannot be installed, the signal ends this process, and the parent says so.
         action(signal as c_int, Some(&ignoring));
     }
     // The parent may have held them while it started this process. The only error is a wrong mask.
@@ -105,7 +105,7 @@ pub fn survive_file_size_limit() {
     action(libc::SIGXFSZ, Some(&ignoring));
 }
 
-/// Lets the system say how the children of this process end, also where the program that started it
+/// Lets the system say how the children of this process end, also if the program that started it
 /// ignores SIGCHLD and has passed that on.
 pub fn hear_of_children() {
     reset(libc::SIGCHLD);

@@ -7,7 +7,7 @@ use gyrator_fmu::flight_recorder::{Activity, readings};
 
 use crate::board::{Board, Phase};
 
-/// A stretch of time that goes on.
+/// A stretch of time that has not ended.
 type Stretch = Duration;
 
 /// Watches the slots of all instances from look to look.

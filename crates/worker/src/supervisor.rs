@@ -27,10 +27,10 @@ use crate::worker::{CONNECTION, NOT_STARTED, PANICKED, RUN, Worker};
 /// How often the worker is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
-/// The same where the system does not report the end of a process.
+/// The same if the system does not report the end of a process.
 const SHORT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Longest time that a call may go on after the user has interrupted the run, and that a worker may
+/// Longest time that a call may continue after the user has interrupted the run, and that a worker may
 /// take to leave when all is done.
 pub const GRACE: Duration = Duration::from_secs(3);
 
@@ -39,7 +39,7 @@ pub const GRACE: Duration = Duration::from_secs(3);
 const LONGEST_END: Duration = Duration::from_secs(60);
 
 /// Least time for reading or unpacking an archive, which depends on its size and on what else the
-/// machine does: it is no call of the FMU, and other limits end what is made to be endless.
+/// machine does. It does not count as a call of the FMU, and other limits end what is made to be endless.
 const LEAST_UNPACKING: Duration = Duration::from_secs(60);
 
 /// The wish that a run ends, shared with a signal handler, for example.
@@ -90,7 +90,7 @@ pub struct Supervisor {
 pub struct WorkerEnd {
     /// By itself, or not.
     pub outcome: WorkerOutcome,
-    /// False where it could not do its work at all, and has written the reason.
+    /// False if it could not do its work at all, and has written the reason.
     pub has_begun: bool,
     /// The result file that it had asked to be kept ([`Worker::keep`](crate::Worker::keep)).
     pub results: Option<KeptResults>,
@@ -120,10 +120,10 @@ pub struct KeptResults {
     pub rows: u64,
     /// Error of writing the last rows after the worker's death.
     pub error: Option<io::Error>,
-    /// Bytes that the file should have; `None` where that is not known, and for what is no file that
+    /// Bytes that the file should have; `None` if that is not known, and for anything but a file that
     /// was written from its beginning.
     pub length: Option<u64>,
-    /// The file, also where its folder names it no more.
+    /// The file, also if its folder names it no more.
     pub file: File,
 }
 
@@ -149,7 +149,7 @@ impl Supervisor {
     }
 
     /// Longest time that one call of an FMU may take, or loading its library; reading and unpacking
-    /// its archive may take a minute where that is longer. `None`: for ever.
+    /// its archive may take a minute if that is longer. `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
         self.timeout = timeout;
@@ -211,10 +211,10 @@ impl Supervisor {
         Ok(self.watch((process, watched), channel, equipment))
     }
 
-    /// Starts the worker as a copy of this process, which takes less time than a new start of the
-    /// program: `None` in the worker, where [`Worker::current`] returns it from now on. It goes on with
-    /// whatever follows, and ends in [`end_if_worker`](crate::end_if_worker), which the program has to
-    /// call around it. Where this process has other threads, starts the program once more, as
+    /// Starts the worker as a copy of this process, which takes less time than a new start of the program. Returns
+    /// `None` in the worker; [`Worker::current`] returns the worker there from now on. The worker continues with whatever
+    /// follows, and ends in [`end_if_worker`](crate::end_if_worker), which the program has to call around it. If this
+    /// process has other threads, starts the program once more, as
     /// [`start`](Self::start) does.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Supervisor {
         let parent = rustix::process::getpid();
         let copy = || match process::fork()? {
             Some(process) => Ok((WorkerProcess::new(process), ())),
-            // The list of workers, which is locked, is no concern of a worker.
+            // A worker does not need the list of workers, which is locked.
             None => Err(io::ErrorKind::Other.into()),
         };
         let copied = Watched::spawn(copy);
@@ -279,7 +279,7 @@ pub struct Supervised {
     watched: Option<Watched>,
     /// Processes that FMUs have left are ended with the worker.
     ends_orphans: bool,
-    /// Readable when the worker has ended; `None` where the system has no such thing.
+    /// Readable when the worker has ended; `None` if the system has no such thing.
     end: Option<OwnedFd>,
     /// `None` once the worker has closed it.
     channel: Option<Channel>,
@@ -445,7 +445,7 @@ impl Supervised {
         }
     }
 
-    /// Why the worker must not go on.
+    /// Why the worker must not continue.
     fn reason_to_kill(&mut self, stop: &Stop) -> Option<Cause> {
         let requests = stop.requests();
         if requests > 0 {

@@ -32,11 +32,11 @@ pub fn remember() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the calling thread surroundings of its own from now on: others do not see how it changes them, nor it how others
-/// do.
+/// Gives the calling thread surroundings of its own from now on: it does not see changes by other threads, nor they
+/// its own.
 ///
 /// # Errors
-/// Where the system does not allow it, as in some containers.
+/// If the system does not allow it, as in some containers.
 pub fn part() -> io::Result<()> {
     process::leave_shared_directory()
 }
@@ -68,8 +68,8 @@ fn restore_mask() {
     }
 }
 
-/// Does `work`, which opens or makes files, where paths and rights mean what they meant to the
-/// user, whatever FMUs have done. The settings that FMUs rely on are put back afterwards.
+/// Does `work`, which opens or makes files, with the paths and rights of the user, whatever FMUs have
+/// done. The settings that FMUs rely on are put back afterwards.
 pub fn in_own<T>(work: impl FnOnce() -> T) -> T {
     let Some(own) = OWN.get() else {
         return work();

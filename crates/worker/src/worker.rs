@@ -23,7 +23,7 @@ pub(crate) const CONNECTION: &[u8] = &[2];
 /// The role of a worker that carries out a whole run.
 pub(crate) const RUN: &str = "run";
 
-/// Exit code where code of the worker itself has panicked, as Rust has it.
+/// Exit code if code of the worker itself has panicked, as Rust has it.
 pub(crate) const PANICKED: u8 = 101;
 
 /// Exit code of a worker that could not begin; no FMU is to blame.
@@ -88,7 +88,7 @@ fn cannot_start(error: &io::Error) -> ! {
 }
 
 impl Worker {
-    /// The worker that this process is; `None` where it is none.
+    /// The worker that this process is; `None` in other processes.
     pub fn current() -> Option<&'static Self> {
         CURRENT.get()
     }
@@ -119,7 +119,7 @@ impl Worker {
         }))
     }
 
-    /// Makes a worker of this process, a copy of its parent; ends it where that fails.
+    /// Makes a worker of this process, a copy of its parent; ends it if that fails.
     pub(crate) fn begin_as_copy(
         parent: Pid,
         channel: &Channel,
@@ -186,7 +186,7 @@ impl Worker {
         &self.streams.errors
     }
 
-    /// Writes a message to the standard error; the parent does where an FMU has closed all
+    /// Writes a message to the standard error; the parent does if an FMU has closed all
     /// descriptors.
     pub fn say(&self, text: &str) {
         use std::io::Write as _;
@@ -233,8 +233,8 @@ impl Worker {
         Ok(process::private(here)?.into())
     }
 
-    /// Lets the rows of a result file survive this process. One file of a run can be kept so; for
-    /// a second one `None` is returned, as it is where there are no means for it. `name` is shown
+    /// Lets the rows of a result file survive this process. One file of a run can be kept so; the
+    /// result is `None` for a second one, or if the means are missing. `name` is shown
     /// to people.
     #[must_use]
     pub fn keep(&self, file: &File, name: &str) -> Option<KeptFile> {

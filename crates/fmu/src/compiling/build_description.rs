@@ -18,7 +18,7 @@ pub(super) enum Configuration {
     Missing,
 }
 
-/// That there is no configuration.
+/// The message that no configuration fits.
 pub(super) fn no_match(model: &str) -> String {
     format!("{FILE} has no configuration for {model} on this platform: it is not used")
 }

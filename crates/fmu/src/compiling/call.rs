@@ -10,8 +10,8 @@ use super::sources::{FileSet, Sources};
 use crate::elf::Binary;
 use crate::limited_command;
 
-/// Options that every call has. A prefix that sources give to the names of their functions for
-/// static linking is taken off where their headers allow it (`fmi2Functions.h`, since 2.0.1).
+/// Options that every call has. The last one removes the prefix that sources give to the names of their functions for
+/// static linking, if their headers support it (`fmi2Functions.h`, since 2.0.1).
 pub(super) const OPTIONS: [&str; 4] = ["-fPIC", "-O2", "-w", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"];
 
 /// Options of the call that makes the library.
@@ -48,7 +48,7 @@ pub(super) struct Call<'a> {
     pub(super) deadline: Instant,
 }
 
-/// Why there is no library.
+/// Why no library was made.
 pub(super) struct Failure {
     /// For people.
     pub(super) reason: String,

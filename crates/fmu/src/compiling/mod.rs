@@ -1,8 +1,8 @@
 //! Libraries from the C sources that an FMU carries (FMI 2.0.5 section 2.3).
 //!
 //! The sources are compiled as FMI says: all files that the description lists, with `sources` as the
-//! working directory of their `#include`s. The headers of FMI are the FMU's own where it has them, and
-//! ours else. Nothing is written into the archive.
+//! working directory of their `#include`s. The FMU's own headers of FMI are used if it has them,
+//! otherwise ours. Nothing is written into the archive.
 
 mod build_description;
 mod call;
@@ -104,10 +104,10 @@ impl Compiler {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Makes the library of an FMU in `directory`, where its other files lie.
+    /// Makes the library of an FMU in `directory`, which has its other files.
     ///
     /// # Errors
-    /// Why there is none, for people.
+    /// Why it failed, for people.
     pub(crate) fn build(
         &self,
         archive: &mut Archive,
@@ -194,7 +194,7 @@ pub(crate) fn write_with(source: &Path, target: &Path, library: &Path) -> std::i
     let mut new = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     let mut given = std::fs::File::open(source)?;
     std::io::copy(&mut given, new.as_file_mut())?;
-    // Those of a temporary file are for its owner alone.
+    // A temporary file has rights for its owner alone.
     new.as_file()
         .set_permissions(given.metadata()?.permissions())?;
     let mut archive = zip::ZipWriter::new_append(new.as_file_mut())?;

@@ -46,7 +46,7 @@ pub(super) struct FileSet {
     pub(super) is_cpp: bool,
     /// Options of this set: language standard, definitions, others of its description.
     pub(super) options: Vec<String>,
-    /// Folders of headers: `sources` first, as FMI says, then those of its description, then all others.
+    /// Folders of headers: `sources` first, as FMI says, then the folders of its description, then all others.
     pub(super) include_folders: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// The files of `buildDescription.xml`, which FMI 2.0.4 (section 2.3) puts before the list of the model description; else
-    /// those of that list; else all files of the folder that no other file includes.
+    /// The files of `buildDescription.xml`, which FMI 2.0.4 (section 2.3) puts before the list of the model description; without
+    /// it the files of that list; without both all files of the folder that no other file includes.
     ///
     /// # Errors
     /// Why they cannot be compiled.
@@ -165,7 +165,7 @@ fn by_language(files: Vec<String>, like: &FileSet) -> Vec<FileSet> {
         .collect()
 }
 
-/// The files of a list that can be compiled, each once. Headers in it are no fault.
+/// The files of a list that can be compiled, each once. Headers in it are allowed.
 fn files_of_list(
     listed: &[String],
     all: &BTreeSet<String>,

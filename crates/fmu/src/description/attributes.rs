@@ -1,4 +1,4 @@
-//! Attributes of all kinds, and what to say about those that are wrong.
+//! Attributes of all kinds, and what to say about wrong ones.
 
 use std::borrow::Cow;
 use std::str::FromStr;

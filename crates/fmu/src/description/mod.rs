@@ -303,7 +303,7 @@ impl ModelDescription {
             .map(|index| &self.variables[index])
     }
 
-    /// A variable with this base type and value reference; the first one where aliases share it.
+    /// A variable with this base type and value reference; the first one if aliases share it.
     #[must_use]
     pub fn variable_by_reference(
         &self,
@@ -388,9 +388,9 @@ impl ModelDescription {
             .is_some_and(|value| is_true(&value))
     }
 
-    /// The highest order of input derivatives that the FMU takes: 0 unless it can interpolate
-    /// inputs; else what it declares by `<Tool name="gyrator"><InputDerivatives order="3"/></Tool>`,
-    /// and 1 where it does not, as FMI 2.0 has no attribute for it.
+    /// The highest order of input derivatives that the FMU takes: 0 if it cannot interpolate
+    /// inputs. Otherwise as declared by `<Tool name="gyrator"><InputDerivatives order="3"/></Tool>`,
+    /// and 1 if it declares none, as FMI 2.0 has no attribute for it.
     #[must_use]
     pub fn input_derivative_order(&self) -> u32 {
         if !self

@@ -1,7 +1,7 @@
 //! Reads `modelDescription.xml`: root, capabilities, units, types, experiment, annotations.
 //!
-//! Violations of the standard that are common in exported FMUs give a warning; only those that make
-//! the model unusable give an error.
+//! Violations of the standard that are common in exported FMUs give a warning; an error is given only
+//! if the model is unusable.
 
 use super::attributes::{Warnings, text};
 use super::reader::{Element, Reader, XmlError};

@@ -299,7 +299,7 @@ fn c59_declared_type_supplies_what_is_not_given() {
     assert_eq!(names, [("P", 1), ("D", 4)]);
 }
 
-/// Tools write empty attributes where they know nothing.
+/// Tools write empty attributes for what they do not know.
 #[test]
 fn c59_an_empty_unit_is_none() {
     let d = clean(

@@ -151,7 +151,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Attributes of a real type or variable; those that are not given come from `declared` (C-59).
+    /// Attributes of a real type or variable; missing ones come from `declared` (C-59).
     pub(super) fn real_attributes(
         &mut self,
         element: &mut Element<'a>,
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         let defaults = declared.cloned().unwrap_or_default();
         RealAttributes {
             quantity: text(e, "quantity").or(defaults.quantity),
-            // Tools write an empty text where they know no unit.
+            // Tools write an empty text if they know no unit.
             unit: text(e, "unit")
                 .filter(|unit| !unit.trim().is_empty())
                 .or(defaults.unit),
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `variability` with the default of the standard, and what is taken where that is illegal
+    /// `variability` with the default of the standard, and a substitute if it is illegal
     /// (C-46).
     fn variability(
         &mut self,
@@ -211,7 +211,7 @@ impl<'a> Parser<'a> {
         taken
     }
 
-    /// `initial` with the default of the standard, and what is taken where that is illegal.
+    /// `initial` with the default of the standard, and a substitute if it is illegal.
     fn initial(
         &mut self,
         offset: usize,

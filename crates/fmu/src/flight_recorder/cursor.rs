@@ -1,7 +1,7 @@
 //! One place for the calls of all instances that step together.
 //!
 //! Each instance has a slot, but two stores a call into another cache line for each instance cost as much as a small
-//! FMU. Instances in a lane share a [`Cursor`]: one store a call says which function of which instance is called.
+//! FMU. Instances in a lane share a [`Cursor`]: one store a call names the function and the instance that is called.
 //! [`readings`] gives the call back to the instance, so that readers see no difference.
 
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub(super) fn share(slots: &'static [Slot]) {
     let _ = SHARED.set(slots);
 }
 
-/// The number of an instance's slot among those that are shared, in the place that it has in a word: 0 for none.
+/// The number of an instance's slot among the shared slots, in the place that it has in a word: 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag(u64);
 
@@ -58,7 +58,7 @@ impl Cursor {
     #[inline(always)]
     pub(crate) fn calls_of(&self, function: Function) -> impl Fn(Tag) + use<'_> {
         let code = u64::from(Activity::Call(function).code());
-        // In a register: the calls of an FMU could change where it is in memory, as far as the compiler knows.
+        // In a register: the calls of an FMU could change its place in memory, as far as the compiler knows.
         let slot = self.0.slot();
         move |tag| slot.activity.store(code | tag.0, Relaxed)
     }
@@ -76,7 +76,7 @@ impl Cursor {
     }
 }
 
-/// The readings of all `slots` in use, with their numbers. A call in a cursor is that of the instance whose slot it names:
+/// The readings of all `slots` in use, with their numbers. A cursor names the slot of the instance that makes the call:
 /// nothing of it is believed but that there is such a slot.
 pub fn readings(slots: &[Slot]) -> Vec<(usize, Reading)> {
     let own = slots.iter().enumerate();

@@ -27,7 +27,7 @@ pub(super) struct Libraries {
 /// Copies of libraries that this process has loaded. They stay: libraries are never unloaded.
 static COPIES: AtomicUsize = AtomicUsize::new(0);
 
-/// How many copies of the libraries of FMUs this process has loaded, those of instances that are gone too.
+/// How many copies of the libraries of FMUs this process has loaded, also for instances that are gone.
 #[must_use]
 pub fn loaded_copies() -> usize {
     COPIES.load(Ordering::Relaxed)
@@ -67,7 +67,7 @@ impl Fmu {
         self.0.unpacked.known_change().get().map(String::as_str)
     }
 
-    /// How many copies of its library were loaded, those of instances that are gone too.
+    /// How many copies of its library were loaded, also for instances that are gone.
     #[must_use]
     pub fn copies(&self) -> usize {
         self.0.libraries.copies.load(Ordering::Relaxed)
@@ -148,7 +148,7 @@ impl Fmu {
     }
 
     /// Refuses libraries that would kill the process when they are loaded, also
-    /// those that the FMU brings along.
+    /// libraries that the FMU brings along.
     fn check(&self, model: &str, binary: &UnpackedBinary) -> Result<(), LoadError> {
         let path = binary.path();
         let io = LoadError::io(&path);

@@ -15,7 +15,7 @@ impl Instance {
     ///
     /// # Errors
     /// If the state forbids the call, the lengths differ, the FMU cannot interpolate inputs, or
-    /// refuses; the instance can go on then.
+    /// refuses; the instance can continue then.
     pub fn set_real_input_derivatives(
         &mut self,
         refs: &[u32],

@@ -47,7 +47,7 @@ struct Record {
     inputs: u32,
     first_output: u32,
     outputs: u32,
-    /// Its value references among those of the lane, first those of the inputs.
+    /// Its first value reference in the lane's list, inputs first.
     first_reference: u32,
     no_set_state_prior: Boolean,
 }
@@ -59,15 +59,15 @@ pub struct Lane {
     /// As many inputs and outputs are needed at least.
     inputs: usize,
     outputs: usize,
-    /// Those of all instances, and others that are expected in their place where it is looked closely.
+    /// The control words of all instances, and others that are expected instead for a close check.
     float_control: FloatControl,
     never_held: FloatControl,
     cursor: Cursor,
     steps: u16,
 }
 
-// SAFETY: the pointers among its fields are into its own boxes, or those of instances that may be sent as well; it is used
-// by one thread at a time.
+// SAFETY: the pointers among its fields are into its own boxes, or into boxes of instances that may be sent as well; it is
+// used by one thread at a time.
 unsafe impl Send for Lane {}
 
 impl std::fmt::Debug for Lane {
@@ -219,7 +219,7 @@ impl Held<'_> {
     /// As [`set`](Self::set).
     ///
     /// # Panics
-    /// If the step is no positive number or leads to no finite time.
+    /// If the step is not a positive number or does not lead to a finite time.
     #[inline]
     pub fn step(&mut self, time: f64, size: f64) -> Result<(), Interruption> {
         assert!(size > 0.0 && (time + size).is_finite());
@@ -345,8 +345,8 @@ impl Drop for Held<'_> {
 }
 
 impl Instance {
-    /// Gives the status of an interruption its effect, as the call alone would have: that of `fmi2SetReal` with these
-    /// value references and values, or of `fmi2GetReal`.
+    /// Gives the status of an interruption its effect, as `fmi2SetReal` alone with these
+    /// value references and values, or `fmi2GetReal`, would have.
     ///
     /// # Errors
     /// As the call alone.

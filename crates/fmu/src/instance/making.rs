@@ -21,7 +21,7 @@ use crate::surroundings::{KnownChange, Watch};
 use crate::warning::Warning;
 
 /// Makes a component with the root directory as the working directory, which the whole process
-/// shares. Also a warning where there is no way back.
+/// shares. Also a warning if the former directory cannot be restored.
 fn made_in_root(make: impl FnOnce() -> Component) -> (Component, Option<Warning>) {
     let before = std::env::current_dir().ok();
     let before = before.filter(|_| std::env::set_current_dir("/").is_ok());
@@ -41,22 +41,22 @@ pub struct InstanceOptions {
     pub visible: bool,
     /// Whether the FMU logs more than it must.
     pub logging_on: bool,
-    /// Categories to log, of those that the FMU has; empty means all.
+    /// Categories of the FMU to log; empty means all.
     pub log_categories: Vec<String>,
-    /// How long a step may go on in the background before it is cancelled (C-43). A process that
+    /// How long a step may run in the background before it is cancelled (C-43). A process that
     /// [watches](crate::flight_recorder::record_to) this one limits that itself.
     pub pending_timeout: Duration,
     /// Once it is true, a step in the background has 3 s before it is cancelled.
     pub interrupt: Option<Arc<AtomicBool>>,
     /// Whether the instance has a library of its own.
     pub library: LibraryUse,
-    /// Whether it is the only one of this process, from its start to its end: what it changes of the process, such as the
-    /// locale, is then left as it is, and it has the C library's state to itself.
+    /// Whether it is the only one of this process, from its start to its end. Then its changes of the process, such as the
+    /// locale, are left as they are, and it has the C library's state to itself.
     pub is_alone: bool,
 }
 
 impl Default for InstanceOptions {
-    /// No windows, no logging, a minute for steps in the background, a library of its own where it is needed.
+    /// No windows, no logging, a minute for steps in the background, a library of its own if it is needed.
     fn default() -> Self {
         Self {
             visible: false,
@@ -86,9 +86,9 @@ pub(crate) struct Making {
 
 impl Making {
     /// FMU4j, which makes FMUs that start a Java machine, takes `file:///` off the location of the
-    /// resources on every system and is left with a path relative to the root directory, so these
-    /// FMUs are instantiated there. Not after a refusal only: the machine keeps the directory that it
-    /// was started in, and the FMU would discard its steps.
+    /// resources on every system. A path relative to the root directory is left, so these FMUs are
+    /// instantiated in that directory. Not after a refusal only: the machine keeps the directory that
+    /// it was started in, and the FMU would discard its steps.
     pub(crate) fn instantiate(
         mut self,
         name: &str,
@@ -177,7 +177,7 @@ impl Making {
         let instantiate = self.library.functions.instantiate;
         let make = || {
             // SAFETY: the strings live during the call, the callbacks for ever; the signature is
-            // that of FMI 2.0.
+            // as FMI 2.0 has it.
             unsafe {
                 instantiate(
                     name.as_ptr(),
@@ -260,7 +260,7 @@ impl Making {
 }
 
 impl Instance {
-    /// Passes on the categories to log; a refusal is no reason not to run.
+    /// Passes on the categories to log; a refusal does not stop the run.
     fn choose_log_categories(&mut self, categories: &[String]) {
         let names: Vec<&str> = categories.iter().map(String::as_str).collect();
         if let Err(error) = self.set_debug_logging(true, &names) {
@@ -278,7 +278,7 @@ impl Drop for Instance {
         }
         self.free_all_states();
         if Function::Terminate.legal_in().contains(self.state) {
-            // Some FMUs abort where they are freed in the middle of a run. A refusal changes nothing.
+            // Some FMUs abort if they are freed in the middle of a run. A refusal changes nothing.
             let _ = self.terminate();
         }
         let fatal = self.cold.fatal.load(Ordering::Acquire);

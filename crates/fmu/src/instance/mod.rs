@@ -73,7 +73,7 @@ pub struct Instance {
     set_real: fmi2_abi::signature::Set<fmi2_abi::Real>,
     get_real: fmi2_abi::signature::Get<fmi2_abi::Real>,
     do_step: fmi2_abi::signature::DoStep,
-    /// Where each call is noted.
+    /// The slot in which each call is noted.
     slot: &'static Slot,
     cold: Box<Cold>,
 }
@@ -122,7 +122,7 @@ struct Cold {
     warnings_count: u64,
     /// Whether `fmi2SetupExperiment` was called, which Initialization Mode needs (C-31).
     is_set_up: bool,
-    /// How long a step may go on in the background.
+    /// How long a step may run in the background.
     pending_timeout: Duration,
     interrupt: Option<Arc<AtomicBool>>,
     /// Whether it was said that the FMU changes the floating-point control words.
@@ -140,7 +140,7 @@ struct Cold {
     saved: saved_state::SavedStates,
     /// Shared by all instances of the FMU: one of them has reported Fatal.
     fatal: Arc<AtomicBool>,
-    /// What it changes of the process, where that is watched.
+    /// What it changes of the process, if that is watched.
     watch: Option<Watch>,
     keeps_thread: bool,
     _library: Library,

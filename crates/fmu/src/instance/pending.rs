@@ -1,4 +1,4 @@
-//! Steps that go on in the background (FMI 2.0.5 sections 4.2.2 and 4.2.3, C-43).
+//! Steps that continue in the background (FMI 2.0.5 sections 4.2.2 and 4.2.3, C-43).
 
 #![expect(unsafe_code, reason = "calls the functions of the FMU")]
 
@@ -11,7 +11,7 @@ use super::Instance;
 use crate::error::Status;
 use crate::flight_recorder;
 
-/// How long a step may go on after the user has interrupted the run.
+/// How long a step may continue after the user has interrupted the run.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// Shortest and longest pause between two questions to the FMU.
@@ -39,7 +39,7 @@ impl Instance {
         }
     }
 
-    /// The status that the step ends with, or the reason to wait no longer; an error where the FMU
+    /// The status that the step ends with, or the reason to wait no longer; an error if the FMU
     /// cannot be asked.
     fn ask_until_the_end(&self) -> Result<Result<fmi2_abi::Status, Status>, String> {
         let begin = Instant::now();

@@ -79,7 +79,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Saves the state behind `pointer`, which is NULL or that of a state of this instance.
+    /// Saves the state behind `pointer`, which is NULL or points to a state of this instance.
     fn get_state(
         &mut self,
         mut pointer: fmi2_abi::FmuState,

@@ -138,7 +138,7 @@ impl Instance {
         })
     }
 
-    /// `fmi2GetString`. Bytes that are no UTF-8 are replaced; NULL reads as empty, counted as a
+    /// `fmi2GetString`. Bytes that are not UTF-8 are replaced; NULL reads as empty, counted as a
     /// warning (C-55).
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Instance {
         pointers.resize(values.len(), std::ptr::null());
         self.get(get, refs, &mut pointers)?;
         let warnings_count = &mut self.cold.warnings_count;
-        // A pointer to nowhere is the FMU's fault, too.
+        // A pointer to nowhere is also the FMU's fault.
         self.slot.call(F, || {
             for (value, pointer) in values.iter_mut().zip(pointers.drain(..)) {
                 *warnings_count += u64::from(pointer.is_null());
@@ -201,7 +201,7 @@ impl Instance {
     /// Asks for a value that nothing depends on: if the FMU answers with an error, the state of the instance stays as it is.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// As `read`.
     pub fn try_read(&mut self, read: impl FnOnce(&mut Self) -> CallResult) -> CallResult {
         let before = self.state;
         let answer = read(self);

@@ -1,4 +1,4 @@
-//! The surroundings of a process where they are not known how to be asked for: they never change.
+//! The surroundings of a process on systems with no known way to ask for them: they never change.
 
 pub(super) struct Surroundings;
 

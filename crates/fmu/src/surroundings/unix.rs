@@ -192,7 +192,7 @@ fn handler(signal: c_int) -> libc::sigaction {
     // SAFETY: zeros are a handler, and so is what the system has written.
     unsafe { handler.assume_init() }
 }
-/// A locale by name, or its categories (`LC_CTYPE=C.UTF-8;LC_NUMERIC=C;…`) that are not those of a locale by name.
+/// A locale by name, or the categories (`LC_CTYPE=C.UTF-8;LC_NUMERIC=C;…`) in which it differs from a locale by name.
 fn other_categories(from: &str, to: &str) -> String {
     let is_other = |category: &&str| {
         category

@@ -12,13 +12,13 @@ use crate::thread_team::platform::{
 /// Helpers inside.
 const INSIDE: u64 = (1 << 30) - 1;
 const OPEN: u64 = 1 << 30;
-/// There are no more rounds.
+/// The rounds have ended.
 const ENDED: u64 = 1 << 31;
 /// The number of the round.
 const ROUND: u64 = !(INSIDE | OPEN | ENDED);
 const ONE_ROUND: u64 = 1 << 32;
 
-/// The gate, with the places where its threads sleep.
+/// The gate, with the places in which its threads sleep.
 #[derive(Debug)]
 pub(crate) struct Gate {
     word: Word,
@@ -31,7 +31,7 @@ pub(crate) struct Gate {
 #[repr(align(128))]
 struct Word(AtomicU64);
 
-/// Where a thread sleeps.
+/// The place in which a thread sleeps.
 #[derive(Debug, Default)]
 struct Sleeper {
     /// It sleeps, or is about to.
@@ -48,8 +48,8 @@ impl Gate {
         }
     }
 
-    /// Begins a round, and wakes the helpers that sleep. Everything that the caller has written before is there for those
-    /// that enter.
+    /// Begins a round, and wakes the helpers that sleep. Helpers that enter see everything that the caller has written
+    /// before.
     pub(crate) fn open(&self) {
         let round = self.word.0.load(Relaxed) & ROUND;
         self.word
@@ -78,7 +78,7 @@ impl Gate {
     }
 
     /// Waits for a round that this helper has not `seen`, and enters. Returns its number, which the helper has seen then;
-    /// `None` where there are no more. `spin` is that of [`close`](Self::close).
+    /// `None` after the last round. `spin` is as for [`close`](Self::close).
     pub(crate) fn enter(
         &self,
         helper: usize,

@@ -4,8 +4,8 @@
 //! are used.
 //!
 //! Between two rounds of work they spin for a short time and then sleep, so that a machine with other work keeps its cores. The
-//! thread that hands out the work does it, too, and never waits for one that has not come: a helper that sleeps or has lost its
-//! core costs no more than the attempt to wake it.
+//! thread that hands out the work also does its share, and never waits for one that has not come. A helper that sleeps or has
+//! lost its core costs no more than the attempt to wake it.
 //!
 //! ```
 //! use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! Atomics and sleep, which the model check has in place of these.
+//! Atomics and sleep, which the model check replaces by its own.
 
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, fence};
 pub(crate) use std::sync::{Mutex, PoisonError};

@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// A panic on any thread reaches the caller when all threads have left, and the team goes on.
+    /// A panic on any thread reaches the caller when all threads have left, and the team stays usable.
     #[test]
     fn a_panic_reaches_the_caller() {
         let mut team = ThreadTeam::start(1).unwrap();

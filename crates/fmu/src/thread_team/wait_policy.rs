@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 32;
-/// Divisor of the longest time that gives the shortest, where spinning has not helped for long.
+/// The longest time divided by this is the shortest, used if spinning has not helped for long.
 const LEAST: u32 = 16;
 
 /// Spins for a while, for as long as that has helped lately.

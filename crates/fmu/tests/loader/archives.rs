@@ -306,7 +306,7 @@ proptest! {
     }
 }
 
-/// An FMU opened with a cache, and where its files are.
+/// An FMU opened with a cache, and the folder of its files.
 fn kept(built: &crate::building::Built, cache: &Path) -> (Fmu, PathBuf) {
     let options = OpenOptions {
         cache: Some(cache.to_owned()),

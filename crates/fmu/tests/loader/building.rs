@@ -148,7 +148,7 @@ pub(crate) fn ready(fmu: &Fmu, name: &str) -> Instance {
     instance
 }
 
-/// Where the resources of an instance lie.
+/// The folder with the resources of an instance.
 pub(crate) fn resources(instance: &mut Instance) -> PathBuf {
     let mut location = [String::new()];
     instance.get_string(&[1], &mut location).unwrap();

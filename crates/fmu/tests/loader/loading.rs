@@ -72,7 +72,7 @@ fn c06_all_missing_functions_are_listed_at_once() {
     }
 }
 
-/// Some tools leave out the functions for types of which a model has no variables.
+/// Some tools leave out the functions for types without variables in the model.
 #[test]
 fn c06_functions_of_values_are_needed_for_the_types_of_the_description_only() {
     let without = |name: &str| library(&[&format!("{name}=something_else")]);
@@ -151,7 +151,7 @@ fn r20_undefined_symbol_is_named_and_does_not_wait_for_the_first_call() {
     assert!(error.contains("preload"), "{error}");
 }
 
-/// The fixture, needing a library of this name, and nothing that says where it is. Names differ
+/// The fixture, needing a library of this name, without a path to it. Names differ
 /// between tests: the system finds a library that it has loaded before by its name alone.
 fn needy_fixture(name: &str) -> (Vec<u8>, Vec<u8>) {
     let directory = tempfile::tempdir().unwrap();

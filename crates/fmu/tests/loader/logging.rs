@@ -1,4 +1,4 @@
-//! Messages of FMUs, also those that break every rule.
+//! Messages of FMUs, also messages that break every rule.
 
 use gyrator_fmu::Instance;
 

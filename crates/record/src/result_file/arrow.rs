@@ -132,7 +132,7 @@ pub(super) fn columns(path: &Path) -> Result<Vec<Series>, ReadTableError> {
     })
 }
 
-/// Reads the schema and the places of the record batches, of which none is beyond the end of the file.
+/// Reads the schema and the places of the record batches, all of them within the file.
 fn read_footer(file: &mut File) -> Result<Footer, ArrowError> {
     let length = file.metadata()?.len();
     let begin = length.checked_sub(TAIL).ok_or_else(damaged)?;
@@ -281,8 +281,8 @@ impl ArrowStream {
     }
 }
 
-/// Refuses what cannot be read, and lengths that would fill the memory: each buffer of a compressed batch begins with
-/// the length that it has when it is not, for which memory is made ready.
+/// Refuses what cannot be read, and lengths that would fill the memory. Each buffer of a compressed batch begins with
+/// its uncompressed length, for which memory is made ready.
 fn check_compression(bytes: &[u8], place: &Place) -> Result<(), ArrowError> {
     /// Bytes before a message: a mark, which older files do not have, and a length.
     const MARK: [u8; 4] = [0xff; 4];

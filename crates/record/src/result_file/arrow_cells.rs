@@ -94,7 +94,7 @@ pub(super) fn values(column: &dyn Array) -> Result<Values, ArrowError> {
     }))
 }
 
-/// The times of a column, s: those of timestamps since the first one of the file.
+/// The times of a column, s; timestamps count from the first one of the file.
 pub(super) fn times(column: &dyn Array, first: &mut Option<i64>) -> Result<Vec<f64>, ArrowError> {
     let DataType::Timestamp(unit, _) = column.data_type() else {
         let Values::Numbers(times) = values(column)? else {
@@ -143,7 +143,7 @@ fn of_dictionary(column: &dyn Array) -> Result<Values, ArrowError> {
     let dictionary = column.as_any_dictionary_opt().ok_or_else(damaged)?;
     let known = values(&**dictionary.values())?;
     let is_missing = |row: usize| column.is_null(row);
-    // There are no keys without values.
+    // Without values there are no keys.
     let keys = match known.is_empty() {
         true => vec![0; column.len()],
         false => dictionary.normalized_keys(),

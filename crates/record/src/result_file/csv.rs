@@ -18,7 +18,7 @@ use crate::table::Values;
 const PIECE: usize = 1 << 20;
 /// The mark of the byte order, which may come first.
 const MARK: &[u8] = b"\xef\xbb\xbf";
-/// Longest row: longer ones come from files that are no tables, which would fill the memory.
+/// Longest row: longer ones come from files that are not tables, which would fill the memory.
 const LONGEST_ROW: usize = 64 << 20;
 
 pub(super) fn not_a_file(path: &Path) -> ReadTableError {
@@ -208,8 +208,8 @@ impl CsvStream {
     }
 }
 
-/// A text in quotes in a column whose first rows were numbers is no number: it may be a column of texts, of which
-/// the first ones look like numbers.
+/// A text in quotes in a column whose first rows were numbers does not count as a number: it may be a column of texts that
+/// begins with texts that look like numbers.
 fn push(
     values: &mut Values,
     name: &str,
@@ -227,7 +227,7 @@ fn push(
     Ok(())
 }
 
-/// Pieces of a file that end where a row ends.
+/// Pieces of a file that end with a row.
 struct Pieces {
     path: PathBuf,
     dialect: Dialect,
@@ -246,7 +246,7 @@ struct Pieces {
     is_end: bool,
 }
 
-/// Where in a row a byte stands.
+/// The place of a byte in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// At the start of a cell.

@@ -26,7 +26,7 @@ use crate::row_encoding::DOUBLES;
 use crate::sink::Column;
 use crate::table::{Series, Table, Values};
 
-/// A result file that is read in blocks of rows, of which one is in memory at a time.
+/// A result file that is read in blocks of rows; one block is in memory at a time.
 pub struct ResultFile {
     path: PathBuf,
     contents: Contents,
@@ -56,17 +56,17 @@ trait Form: Send + Sync {
 
 /// Rows one after the other.
 trait Stream: Send {
-    /// Puts the next rows into the empty block, at least one; false where there are no more.
+    /// Puts the next rows into the empty block, at least one; false after the last row.
     fn fill(&mut self, block: &mut Block) -> Result<bool, ReadTableError>;
 }
 
-/// Opens a file; the text is the name of the column of the times, where it is given.
+/// Opens a file; the text is the name of the column of the times, if it is given.
 type Open = fn(&Path, Option<&str>) -> Result<Contents, ReadTableError>;
 
 /// A form by the ending of a file's name.
 struct FormInfo {
     ending: &'static str,
-    /// The first bytes, and what people call it, where these tell it from others.
+    /// The first bytes, and what people call it, if these tell it from others.
     magic: Option<(&'static [u8], &'static str)>,
     open: Open,
     /// All columns that can be read, whatever they are called.
@@ -124,7 +124,7 @@ fn form_of(path: &Path) -> Option<&'static FormInfo> {
 /// The form, and the ending that it should have.
 pub(crate) fn check_ending(path: &Path) -> Result<(), ReadTableError> {
     const HEAD: u64 = 256;
-    // What is no file may be read only once.
+    // Anything but a file may be readable only once.
     if !path.is_file() {
         return Ok(());
     }
@@ -186,14 +186,15 @@ mod parquet {
 use parquet as arrow;
 
 impl ResultFile {
-    /// Opens a result: a Parquet file or one of Arrow's IPC format (`.arrow`, `.feather`) of doubles (`.rows`), or what a run has left (`.part`) where its name ends so, else comma-separated values as
-    /// [`read_csv`](crate::read_csv) reads them. Decimal numbers become the nearest doubles, durations seconds; times
+    /// Opens a result: a Parquet file, a file of Arrow's IPC format (`.arrow`, `.feather`) or of doubles (`.rows`), or what a run has left
+    /// (`.part`), if its name ends so. All others are comma-separated values, read as by
+    /// [`read_csv`](crate::read_csv). Decimal numbers become the nearest doubles, durations seconds; times
     /// that are timestamps count from the first row. Whether a CSV column is text is decided by the first MiB of the file.
     ///
     /// # Errors
     ///
     /// [`ReadTableError`], also for a column of another type (a list, a date, bytes), and for two columns of one name;
-    /// also where the path is no ordinary file: results are read more than once.
+    /// also if the path is not an ordinary file: results are read more than once.
     pub fn open(path: &Path) -> Result<Self, ReadTableError> {
         Self::open_with(path, None)
     }
@@ -228,7 +229,7 @@ impl ResultFile {
         &self.path
     }
 
-    /// All columns but the time, in the order of the file; units where the form keeps them.
+    /// All columns but the time, in the order of the file; units if the form keeps them.
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.contents.columns
@@ -281,13 +282,13 @@ impl ResultFile {
         Ok(Table { time, series })
     }
 
-    /// Number of rows, where the form says it before they are read.
+    /// Number of rows, if the form says it before they are read.
     #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.contents.rows
     }
 
-    /// Least and greatest number of a column, where the form says it without its rows being read. It is a hint: the
+    /// Least and greatest number of a column, if the form says it without its rows being read. It is a hint: the
     /// writer may have rounded it, and NaN is not in it.
     #[must_use]
     pub fn range(&self, column: usize) -> Option<(f64, f64)> {
@@ -298,11 +299,11 @@ impl ResultFile {
     ///
     /// # Errors
     ///
-    /// [`ReadTableError`], also where the file has changed since it was opened.
+    /// [`ReadTableError`], also if the file has changed since it was opened.
     ///
     /// # Panics
     ///
-    /// If there is no column at one of the places.
+    /// If a place has no column.
     pub fn blocks(&self, columns: &[usize]) -> Result<Blocks, ReadTableError> {
         let known = self.contents.columns.len();
         assert!(

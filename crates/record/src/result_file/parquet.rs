@@ -313,7 +313,7 @@ struct Scratch {
 }
 
 impl Scratch {
-    /// Reads the next cells of a column, in place of the values; returns their number.
+    /// Replaces the values by the next cells of a column; returns their number.
     fn read(
         &mut self,
         column: &mut ColumnReader,
@@ -411,7 +411,7 @@ impl Scratch {
     }
 }
 
-/// Appends the next cells of a column: values, and another in place of each that is missing.
+/// Appends the next cells of a column: values, and a placeholder for each missing one.
 fn cells<T: DataType, V>(
     column: &mut ColumnReaderImpl<T>,
     level: i16,

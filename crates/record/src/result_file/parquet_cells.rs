@@ -13,7 +13,7 @@ use super::arrow_and_parquet::decimal;
 use super::arrow_cells::{self, of_second};
 use crate::sink::ColumnType;
 
-/// The key of the metadata where programs with Arrow keep their types, of which Parquet has no durations.
+/// The key of the metadata in which programs with Arrow keep their types; Parquet has no durations.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// What the numbers of a column stand for.

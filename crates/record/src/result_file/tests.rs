@@ -108,7 +108,7 @@ fn errors_name_the_line_of_the_file() {
     );
 }
 
-/// Columns that are not asked for are not read, whatever is in them. Where the times stand in quotes, too, quotes do not
+/// Columns that are not asked for are not read, whatever is in them. If the times are also in quotes, quotes do not
 /// tell texts from numbers.
 #[test]
 fn a_text_beyond_the_first_piece_is_a_gap() {

@@ -612,7 +612,7 @@ fn rows_survive_columns_that_find_no_room() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }
 
-/// In quotes a cell is text where the times need none; where a program quotes all cells, quotes say nothing.
+/// In quotes a cell is text if the times need none; if a program quotes all cells, quotes say nothing.
 #[test]
 fn cells_in_quotes_are_texts() {
     let kinds = |text: &str| -> Vec<bool> {

@@ -114,7 +114,7 @@ fn times_may_be_durations_or_timestamps() {
     let stamps = || TimestampMicrosecondArray::from(vec![day, day + 1, day + 2_000_000]);
     arrow(&path, vec![("Time", Arc::new(stamps())), ("x", x())]);
     assert_eq!(read_table(&path).unwrap().time, [0.0, 1e-6, 2.0]);
-    // Beside the times they are no numbers.
+    // Beside the times they do not count as numbers.
     arrow(
         &path,
         vec![("time", times()), ("clock", Arc::new(stamps()))],

@@ -248,7 +248,7 @@ fn feather_files_of_pandas_are_read() {
     );
 }
 
-/// A form of compression that is not read is named with those that are; times that are dates count from the first one.
+/// The error for an unknown compression names the known ones; times that are dates count from the first one.
 #[test]
 fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/parquet_result");
@@ -264,7 +264,7 @@ fn parquet_files_of_others_are_read_or_refused_with_a_remedy() {
     assert_eq!(dates.time, [0.0, 86400.0, 172_800.0]);
 }
 
-/// A length that a buffer does not have is no wish for memory.
+/// A length that a buffer does not have must not reserve memory.
 #[test]
 fn lengths_of_compressed_columns_are_not_believed() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A result of ten million rows and forty columns, of which eight are drawn.
+//! A result of ten million rows and forty columns; eight of them are drawn.
 
 use std::time::Instant;
 

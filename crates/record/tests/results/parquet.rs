@@ -188,7 +188,7 @@ fn rows_are_kept_where_the_file_does_not_get_its_name() {
     assert_eq!(read_table(&rows).unwrap().time.len(), 4);
 }
 
-/// Somebody else cuts the file of rows, of which the result has to be made in the end.
+/// Somebody else cuts the file of rows from which the result has to be made in the end.
 #[test]
 fn rows_that_are_gone_are_an_error() {
     let folder = tempfile::tempdir().unwrap();

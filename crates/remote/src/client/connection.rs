@@ -235,7 +235,7 @@ impl Opener {
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, connection) = built.map_err(io::Error::other)?;
-        // Its errors come through the stream, too.
+        // Its errors also come through the stream.
         tokio::spawn(connection);
         let origin = self.address().parse().map_err(io::Error::other)?;
         let mut grpc = Grpc::with_origin(Sender(sender), origin).max_decoding_message_size(LONGEST);
@@ -252,7 +252,7 @@ impl Opener {
         Ok((outgoing, response))
     }
 
-    /// Says which FMU it is about, sends it where it is wanted, and waits until it is loaded.
+    /// Says which FMU it is about, sends it if it is wanted, and waits until it is loaded.
     fn greet(&self, link: &mut RemoteLink) -> Result<(), NotStarted> {
         let refused = |error: &dyn std::fmt::Display| {
             NotStarted::NotLoaded(format!("host {}: {error}", self.address()))
@@ -306,7 +306,7 @@ impl Opener {
         }
     }
 
-    /// Advice where there is no stream.
+    /// Advice if the stream does not open.
     fn advice(&self, status: &Status) -> &'static str {
         let is_of_connection = std::error::Error::source(status).is_some();
         match &self.terms {
@@ -372,7 +372,7 @@ pub(super) fn words(status: &Status) -> String {
         if source.is_none() {
             let cause = error.downcast_ref::<io::Error>().map(io::Error::kind);
             text = match cause {
-                // Its words are those of TLS, with the address of a manual.
+                // It speaks of TLS, with the address of a manual.
                 Some(io::ErrorKind::UnexpectedEof) => "it has closed the connection".to_owned(),
                 _ => error.to_string(),
             };
@@ -463,7 +463,7 @@ impl AsyncWrite for Counted {
 mod tests {
     use super::*;
 
-    /// Attempts of which the third would succeed, and what they give within this time.
+    /// Attempts, the third of which would succeed, and what they give within this time.
     fn attempts(longest: Duration, failure: impl Fn() -> NotStarted) -> (u32, bool) {
         let mut count = 0;
         let outcome = try_again(longest, || {

@@ -19,11 +19,11 @@ use crate::message::{self, FromHost};
 
 /// The call of a loss that is none of the FMU's.
 const ITS_HOST: &str = "its host";
-/// Longest time to free an instance, where calls may take for ever.
+/// Longest time to free an instance, if calls may take for ever.
 const FREE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A process may be in no call for so long before the run gives it up, as that of an isolated component.
+/// A process may be in no call for so long before the run gives it up, like the process of an isolated component.
 const IDLE: Duration = Duration::from_secs(60);
-/// Turns of the tasks of a connection in which a message is written, where the system takes it at once.
+/// Turns of the tasks of a connection in which a message is written, if the system takes it at once.
 const TURNS: u32 = 64;
 
 type Opening = Pin<Box<dyn Future<Output = Result<Streaming<Frame>, Status>> + Send>>;
@@ -34,7 +34,7 @@ enum Incoming {
     Open(Box<Streaming<Frame>>),
 }
 
-/// Why there is no further message.
+/// Why no further message comes.
 pub(super) enum Ended {
     /// The host has said why, or the connection has failed.
     Refused(Status),
@@ -97,7 +97,7 @@ impl RemoteLink {
 
     /// Hands a frame to the connection, which writes it when it is [driven](Self::flush).
     pub(super) fn send(&self, frame: Frame) {
-        // Where the connection has failed, so will the reply.
+        // If the connection has failed, so will the reply.
         let _ = self.outgoing.send(frame);
     }
 

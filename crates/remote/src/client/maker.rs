@@ -16,10 +16,10 @@ use crate::access::{Access, Tokens};
 use crate::hash_of;
 use crate::message::Hash;
 
-/// Interval of keep-alive where none is given.
+/// Interval of keep-alive if none is given.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
-/// Makes units on the hosts that a system names, and those of this machine by the maker inside.
+/// Makes units on the hosts that a system names. The maker inside makes the units of this machine.
 #[derive(Debug)]
 pub struct RemoteUnits<M> {
     inner: M,
@@ -122,7 +122,7 @@ impl<M> RemoteUnits<M> {
     }
 }
 
-/// A path that means the same when units are made, where the run may have another working directory.
+/// A path that means the same when units are made, if the run may have another working directory.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -17,7 +17,7 @@ use super::Permit;
 pub(super) const LONGEST_HANDSHAKE: Duration = Duration::from_secs(5);
 /// Handshakes of an address at a time.
 const HANDSHAKES: usize = 16;
-/// Connections of an address that are not admitted: those that shake hands, and those whose turn comes next. A study starts as many runs
+/// Connections of an address that are not admitted: some shake hands, others are next. A study starts as many runs
 /// at once as its machine has cores.
 const MOST_OF_ADDRESS: usize = 64;
 /// Connections of all addresses that are not admitted.
@@ -117,7 +117,7 @@ impl Place {
     /// Admits the connection with what `permit` gives, unless it is already.
     ///
     /// # Errors
-    /// Those of `permit`.
+    /// As `permit`.
     pub(super) fn admit<E>(&self, permit: impl FnOnce() -> Result<Permit, E>) -> Result<(), E> {
         let mut kind = self.lock();
         if matches!(*kind, Kind::Applicant(_)) {

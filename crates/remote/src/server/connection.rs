@@ -120,7 +120,7 @@ async fn converse(
             Progress::Applies => return Err(io::Error::other("no request within 5 s")),
         },
     };
-    // The session has noted its end, or the refusal is noted; that of the connection says no more.
+    // The session has noted its end, or the refusal is noted; the end of the connection says no more.
     match ended {
         Err(error) if place.progress() == Progress::Applies => Err(io::Error::other(error)),
         _ => Ok(()),

@@ -21,7 +21,7 @@ use crate::tls;
 use admission::Applicants;
 use store::Store;
 
-/// Admitted connections beyond those of components: such as begin and end.
+/// Admitted connections beyond those for components: such as begin and end.
 const SPARE_CONNECTIONS: usize = 64;
 /// Pause after a connection that could not be accepted, for want of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -42,11 +42,11 @@ pub struct ServerOptions {
     pub largest_upload: u64,
     /// Most components at a time.
     pub components: usize,
-    /// Longest time of a call, where the run allows more.
+    /// Longest time of a call, if the run allows more.
     pub timeout: Option<Duration>,
     /// Most bytes of memory for the process of a component.
     pub memory_limit: Option<u64>,
-    /// Directory where unpacked FMUs are kept.
+    /// Directory that keeps unpacked FMUs.
     pub cache: Option<PathBuf>,
 }
 
@@ -118,7 +118,7 @@ struct Shared {
     tokens: Tokens,
     acceptor: Option<TlsAcceptor>,
     components: AtomicUsize,
-    /// Those that are admitted.
+    /// Admitted connections.
     connections: AtomicUsize,
     applicants: Arc<Applicants>,
     notes: Notes,
@@ -133,7 +133,7 @@ pub struct Stop(Arc<Shared>);
 impl Stop {
     /// Ends all connections with their processes, and removes what was sent.
     pub fn stop(&self) {
-        // Where there is no connection, it reaches none.
+        // Without a connection, it reaches none.
         let _ = self.0.stop.send(());
         let begin = Instant::now();
         while self.0.connections.load(Ordering::Relaxed) > 0 && begin.elapsed() < LONGEST_STOP {
@@ -195,7 +195,7 @@ impl Server {
         })
     }
 
-    /// The address, with the port that the system has chosen where 0 was asked for.
+    /// The address, with the port that the system has chosen if 0 was asked for.
     ///
     /// # Errors
     /// Errors of the operating system.

@@ -117,7 +117,7 @@ pub(super) async fn run(
     }
 }
 
-/// Notes the end of a session, also where its connection is gone.
+/// Notes the end of a session, also if its connection is gone.
 struct SessionEnd {
     shared: Arc<Shared>,
     who: String,

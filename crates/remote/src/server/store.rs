@@ -1,4 +1,4 @@
-//! The FMUs that a host may load: those in its folder, and those that it was sent.
+//! The FMUs that a host may load: from its folder, or sent to it.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -30,11 +30,11 @@ pub(super) struct FmuRequest {
     pub(super) name: String,
     pub(super) hash: Hash,
     pub(super) size: u64,
-    /// The run sends it where it is missing.
+    /// The run sends it if it is missing.
     pub(super) upload: bool,
 }
 
-/// Where an FMU is.
+/// The place of an FMU.
 #[derive(Debug)]
 pub(super) enum Place {
     /// The file has the hash that was asked for.

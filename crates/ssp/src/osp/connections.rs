@@ -202,7 +202,7 @@ fn not_of_one_size(
     reader.error("different-sizes", message, &element.span());
 }
 
-/// The bond of two ports; `None` where they do not fit, and are connected as any groups are.
+/// The bond of two ports; `None` if they do not fit, and are connected as any groups are.
 fn bond(
     (a, (effort_a, flow_a)): (&str, (&Group, &Group)),
     (b, (effort_b, flow_b)): (&str, (&Group, &Group)),
@@ -231,7 +231,7 @@ fn bond(
 }
 
 /// Makes bonds of the connections that name one. Two connections of one name belong together; effort
-/// is the one with mass in its unit. Where units do not tell, it is the first one, and a warning says so.
+/// is the one with mass in its unit. If units do not tell, it is the first one, and a warning says so.
 fn add_bonds(system: &mut SystemFile, halves: Vec<Half>, reader: &mut Reader<'_>) {
     let mut rest = halves.into_iter();
     let mut bonds: Vec<(Spanned<String>, Vec<Half>)> = Vec::new();

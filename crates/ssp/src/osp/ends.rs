@@ -25,7 +25,7 @@ pub(super) struct Ends<'a> {
 #[derive(Clone)]
 pub(super) struct End {
     pub(super) port: Spanned<Port>,
-    /// Whether values come from it, where that is known.
+    /// Whether values come from it, if that is known.
     is_output: Option<bool>,
     /// Whether it is an effort: efforts have mass in their unit (N, N·m, Pa, V), flows have none
     /// (m/s, rad/s, m³/s, A).
@@ -205,7 +205,7 @@ fn report<'n>(
     reader.problems.push(problem.advised(help));
 }
 
-/// The connection between two ends, from the output to the input; as written where causalities are
+/// The connection between two ends, from the output to the input; as written if causalities are
 /// not known.
 pub(super) fn connection(a: End, b: End, reader: &mut Reader<'_>) -> Option<Connection> {
     let (from, to) = match (a.is_output, b.is_output) {

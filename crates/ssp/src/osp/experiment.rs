@@ -4,7 +4,7 @@ use gyrator_system::{Choice, Experiment, Spanned, Value};
 
 use crate::tree::{Element, Reader};
 
-/// The step of libcosim where a system gives none, s (`osp_config_parser.cpp`).
+/// The step of libcosim if a system gives none, s (`osp_config_parser.cpp`).
 const USUAL_STEP: f64 = 0.1;
 
 pub(super) fn experiment(root: Element<'_>, reader: &mut Reader<'_>) -> Experiment {

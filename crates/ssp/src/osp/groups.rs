@@ -16,7 +16,7 @@ const SUFFIX: &str = "OspModelDescription.xml";
 /// Its root element.
 const ROOT: &str = "OspModelDescription";
 
-/// Ports of which the product of the two variables is a power: type, effort, flow.
+/// Ports whose two variables have a power as their product: type, effort, flow.
 const POWER_PORTS: [(&str, &str, &str); 4] = [
     ("LinearMechanicalPort", "Force", "LinearVelocity"),
     ("AngularMechanicalPort", "Torque", "AngularVelocity"),
@@ -39,7 +39,7 @@ impl Group {
         self.power_port().map(|(_, effort, flow)| (effort, flow))
     }
 
-    /// Its variables, and those of the groups in it.
+    /// Its variables, and the variables of the groups in it.
     pub(super) fn all_variables(&self) -> Vec<&Spanned<String>> {
         let inner = self.groups.iter().flat_map(Self::all_variables);
         self.variables.iter().chain(inner).collect()

@@ -8,7 +8,7 @@ use super::groups::{Group, Groups};
 use crate::package::Package;
 use crate::tree::Reader;
 
-/// A port of a component of which the products of two variables are a power, as OSP describes it.
+/// A port of a component whose products of two variables are a power, as OSP describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PowerPort {
     /// Name of the component.

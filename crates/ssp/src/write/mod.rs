@@ -184,7 +184,7 @@ fn io_error(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
     move |source| WriteError::Io { path, source }
 }
 
-/// The error of the operating system, where it is one.
+/// The error of the operating system, if it is one.
 fn io_of_zip(error: ZipError) -> io::Error {
     match error {
         ZipError::Io(error) => error,

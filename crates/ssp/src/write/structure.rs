@@ -89,7 +89,7 @@ impl<'s> Writer<'s> {
         connected
     }
 
-    /// Whether a component has a variable; reports where it has not.
+    /// Whether a component has a variable; reports if it has not.
     fn check_variable(
         &mut self,
         component: &str,
@@ -268,7 +268,7 @@ impl<'s> Writer<'s> {
         self.xml.close();
     }
 
-    /// A table as the mapping that the standard has for the types of its ends; none where it has
+    /// A table as the mapping that the standard has for the types of its ends; `None` if it has
     /// none.
     fn mapping(
         &self,

@@ -5,7 +5,7 @@ use gyrator_system::{Component, Connection, Experiment, Spanned, SystemFile, tom
 use super::has_fmu;
 use crate::change::Change;
 
-/// The tables of a system file that say what a description cannot; `None` where it says all.
+/// The tables of a system file that a description cannot express; `None` if it expresses all.
 pub(super) fn text(system: &SystemFile) -> Option<String> {
     let mut rest = SystemFile::new(system.source.path.clone());
     let nothing = toml_file::to_toml(&rest);
@@ -52,7 +52,7 @@ pub(super) fn joins_fmus(system: &SystemFile, connection: &Connection) -> bool {
     is_fmu(&connection.from) && is_fmu(&connection.to)
 }
 
-/// A component with what is said of it nowhere else; `None` where there is nothing.
+/// A component with what is said of it nowhere else; `None` if there is nothing.
 fn unsaid(component: &Component) -> Option<Component> {
     if !has_fmu(component) {
         return Some(component.clone());

@@ -1,4 +1,4 @@
-//! Mistakes: each with its file, its line, a reason, and advice where there is one.
+//! Mistakes: each with its file, its line, a reason, and advice if there is one.
 
 use std::io::Write as _;
 
@@ -59,7 +59,7 @@ fn mistakes_have_a_place_and_a_suggestion() {
     }
 }
 
-/// Connections to a component that cannot be read, and its parameters, are no further errors.
+/// For a component that cannot be read, its connections and its parameters are not reported as well.
 #[test]
 fn a_component_that_cannot_be_read_is_one_error() {
     for (attributes, expected) in [

@@ -38,7 +38,7 @@ const UNITS: &str = r#"<ssd:Units><ssc:Unit name="degC"><ssc:BaseUnit K="1" offs
 <ssc:Unit name="bar"><ssc:BaseUnit kg="1" m="-1" s="-2" factor="1e5"/></ssc:Unit>
 <ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit></ssd:Units>"#;
 
-/// Later bindings count more than earlier ones, and those of a system more than those within it
+/// Later bindings count more than earlier ones, and bindings of a system more than those within it
 /// (SSP 5.2.2).
 #[test]
 fn the_outermost_and_last_binding_counts() {

@@ -134,7 +134,7 @@ fn signal_dictionaries_join_systems() {
     assert_eq!(connections(&system), expected);
 }
 
-/// The kinds of connectors that a description does not list are those of the FMU's variables.
+/// The FMU's variables give the kinds of connectors that a description does not list.
 #[test]
 fn connectors_may_be_left_to_the_fmu() {
     let system = r#"<ssd:Elements><ssd:Component name="a" source="m.fmu"/><ssd:Component name="b" source="m.fmu"/></ssd:Elements>
@@ -215,7 +215,7 @@ fn hints_of_step_sizes_are_multiples_of_the_macro_step() {
     assert_eq!(warnings, [expected]);
 }
 
-/// Units are converted before transformations (SSP 4.3); the engine does so where both FMUs say
+/// Units are converted before transformations (SSP 4.3); the engine does so if both FMUs say
 /// their units and nothing stands between them.
 #[test]
 fn transformations_follow_the_conversion_of_units() {

@@ -1,4 +1,4 @@
-//! Units of connectors: the FMU's where values can be converted to it, else the description's.
+//! Units of connectors: the FMU's if values can be converted to it, else the description's.
 
 use super::files::{accepted, description, fmu, folder, start_values};
 
@@ -11,8 +11,8 @@ const DEFINITIONS: &str = r#"<UnitDefinitions><Unit name="Pa"><BaseUnit kg="1" m
 <Unit name="bar"><BaseUnit kg="1" m="-1" s="-2" factor="1e5"/></Unit><Unit name="loose"/></UnitDefinitions>"#;
 
 /// Factor and offset from an output `a.y` to an input `b.u`, whether the engine converts between the
-/// units of the FMUs, and the warnings. `fmus` are attributes of the variables, `units` the units of
-/// the connectors, that of a system on the way in the middle.
+/// units of the FMUs, and the warnings. `fmus` are attributes of the variables. `units` are the units
+/// of the connectors; the middle one is the unit of a system on the way.
 fn conversion(fmus: [&str; 2], units: [&str; 3]) -> ((f64, f64), bool, Vec<String>) {
     let real = |unit: &str| match unit {
         "-" => "<ssc:Real/>".to_owned(),

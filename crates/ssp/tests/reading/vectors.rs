@@ -56,7 +56,7 @@ fn connection(from: &str, to: &str, indices: &str) -> String {
     )
 }
 
-/// The value of an element counts where no parameter set gives another.
+/// The value of an element counts if no parameter set gives another.
 #[test]
 fn vectors_are_the_variables_of_their_elements() {
     let input = connector(
@@ -143,7 +143,7 @@ fn what_is_not_read_of_vectors_is_an_error() {
     let (_, warnings) = accepted(&folder);
     let expected = "not supported and ignored: annotations of the type org.vendor";
     assert_eq!(warnings, [expected]);
-    // A connector that is no variable is named, too.
+    // A connector without a variable is also named.
     let folder = system(&other.replace(PORT, "org.vendor"), "");
     let (_, warnings) = accepted(&folder);
     let missing = "the FMU of `one` has no variables for these connectors, which are ignored: v";

@@ -41,8 +41,8 @@ pub struct Signal {
 
 /// Runs unless the file says another number: some fifteen rounds of five parameters.
 const MOST_RUNS: usize = 300;
-/// A change of the sum of squares that moves parameters by less than a thousandth of their standard deviation: these are
-/// where the sum has grown by one in as many as there are measured values.
+/// A change of the sum of squares that moves parameters by less than a thousandth of their standard deviation. A parameter
+/// is a standard deviation away when the sum has grown by 1/n of itself, for n measured values.
 const TOLERANCE: f64 = 1e-9;
 
 impl FitFile {

@@ -8,8 +8,8 @@ use crate::fit::parameter::Parameter;
 use crate::fit::residuals::Measured;
 use crate::fit::trust_region::{TrustRegion, dot};
 
-/// A step of a coordinate for a difference quotient: its error of the second derivative and that of rounding are both far below what
-/// a Gauss-Newton step needs.
+/// A step of a coordinate for a difference quotient: its error of the second derivative and its error of rounding are both far below
+/// what a Gauss-Newton step needs.
 const DIFFERENCE: f64 = 1e-4;
 /// Steps in a row that make the sum of squares no smaller, after which there is nothing to be found: the radius is then below 1e-4 of a step.
 const MOST_REJECTED: u32 = 8;
@@ -45,7 +45,7 @@ pub struct Fitted {
 pub struct FittedParameter {
     /// Its key.
     pub key: String,
-    /// Where the search began.
+    /// The value at which the search began.
     pub start: f64,
     /// Its value.
     pub value: f64,
@@ -123,7 +123,7 @@ struct Search<'a, 'b> {
 }
 
 impl Search<'_, '_> {
-    /// Goes from point to point until the sum of squares gets no smaller; false where the number of runs ends it.
+    /// Goes from point to point until the sum of squares gets no smaller; false if the number of runs ends it.
     fn look_for(&mut self, first: &[f64]) -> Result<bool, FitError> {
         let most_rounds = (self.file.most_runs / (first.len() + 1)).max(1);
         let mut region = TrustRegion::default();
@@ -164,7 +164,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Makes the runs of a point, once; `None` where the run at the point itself fails.
+    /// Makes the runs of a point, once; `None` if the run at the point itself fails.
     fn visit(&mut self, point: &[f64]) -> Result<Option<usize>, FitError> {
         if let Some(place) = self.made.iter().position(|made| made.point == point) {
             return Ok(Some(place));
@@ -190,7 +190,7 @@ impl Search<'_, '_> {
             });
             match found {
                 Ok(found) => residuals.push(found),
-                // A step too far; without slopes there is no next one.
+                // A step too far; without slopes the next one cannot be found.
                 Err(_) if index == 0 && number > 1 => return Ok(None),
                 Err(message) => {
                     let values = self.words(&values[index]);

@@ -2,13 +2,13 @@
 
 /// A parameter that is looked for, in the unit of its key.
 ///
-/// The search has no bounds: between two bounds p = least + (greatest − least)/(1 + e^(−z)), above one p = least + (start − least)·e^z, below
-/// one the same downwards, and without bounds p = start + scale·z. On a logarithmic scale ln p takes the place of p.
+/// The search has no bounds. Between two bounds p = least + (greatest − least)/(1 + e^(−z)). Above a bound p = least + (start − least)·e^z,
+/// below one the same downwards. Without bounds p = start + scale·z. On a logarithmic scale ln p takes the place of p.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Key of the system file, as studies vary it.
     pub key: String,
-    /// Where the search begins, inside the bounds.
+    /// Start of the search, inside the bounds.
     pub start: f64,
     /// Lower bound.
     pub minimum: Option<f64>,

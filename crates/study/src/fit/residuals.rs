@@ -9,7 +9,7 @@ use crate::fit::fit_file::FitFile;
 pub struct Measured {
     /// Times, s.
     pub time: Vec<f64>,
-    /// The values of each signal, and the weight of its deviations: that of the file over the standard deviation of the values.
+    /// The values of each signal, and the weight of its deviations: the weight of the file over the standard deviation of the values.
     signals: Vec<(Vec<f64>, f64)>,
 }
 
@@ -71,7 +71,7 @@ impl Measured {
         self.time.len() * self.signals.len()
     }
 
-    /// Weighted differences of the results, which come signal by signal; `None` where a value is missing.
+    /// Weighted differences of the results, which come signal by signal; `None` if a value is missing.
     pub(crate) fn residuals(&self, results: &[f64]) -> Option<Vec<f64>> {
         let measured = self
             .signals

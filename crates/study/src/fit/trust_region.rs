@@ -7,7 +7,7 @@
 const FIRST_RADIUS: f64 = 0.5;
 /// No step is longer: no coordinate moves so far.
 const LARGEST_RADIUS: f64 = 100.0;
-/// A step is taken where it brings so much of what the model promises.
+/// A step is taken if it brings so much of what the model promises.
 const LEAST_GAIN: f64 = 0.125;
 /// A gradient that is so much smaller than the first one is none.
 const NO_GRADIENT: f64 = 1e-9;
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(region.radius, 0.5);
         assert!(!region.judge(&part, &gradient, &hessian, (0.0, f64::INFINITY)));
         assert!((region.radius - 0.0625).abs() < 1e-12);
-        // No slope is no step; without curvature the boundary is the end.
+        // Without a slope it does not step; without curvature the boundary is the end.
         assert_eq!(region.step(&[0.0, 0.0], &hessian), [0.0, 0.0]);
         let flat = region.step(&[0.0, 1.0], &[vec![0.0; 2], vec![0.0; 2]]);
         assert!(

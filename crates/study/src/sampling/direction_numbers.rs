@@ -12,7 +12,7 @@ const fn polynomial(a: u32, m: &'static [u32]) -> Polynomial {
     Polynomial { a, m }
 }
 
-/// Those of the second dimension and of all others; the first dimension needs none.
+/// Polynomials of the second dimension and of all others; the first dimension needs none.
 pub(super) const POLYNOMIALS: [Polynomial; 63] = [
     polynomial(0, &[1]),
     polynomial(1, &[1, 3]),

@@ -1,7 +1,7 @@
 //! `latin-hypercube`: each distribution is cut into as many parts of equal probability as there are points, and each part holds one point.
 //!
 //! The parts of the distributions are combined by random permutations, and a point lies anywhere in its part. Means over the points
-//! have a smaller variance than those of independent points where the metric is nearly a sum of functions of one parameter each.
+//! have a smaller variance than means over independent points if the metric is nearly a sum of functions of one parameter each.
 
 use gyrator::random::SplitMix64;
 

@@ -1,4 +1,4 @@
-//! `sampling` of a `[[vary]]` block: where in the space of its distributions the points lie.
+//! `sampling` of a `[[vary]]` block: places of the points in the space of its distributions.
 
 mod bootstrap;
 mod direction_numbers;
@@ -18,7 +18,7 @@ pub struct Sampling {
     pub name: &'static str,
     /// One line for people.
     pub summary: &'static str,
-    /// Where it comes from.
+    /// The publication that describes it.
     pub source: &'static str,
     /// The points of a block: a value of each distribution.
     pub(crate) points: fn(&Request<'_>) -> Result<Vec<Vec<Literal>>, String>,

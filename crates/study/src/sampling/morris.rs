@@ -1,7 +1,7 @@
-//! `morris`: trajectories that change one parameter at a time, for elementary effects. They tell the parameters that matter from
-//! those that do not, in few runs.
+//! `morris`: trajectories that change one parameter at a time, for elementary effects. With few runs they tell which parameters
+//! matter.
 //!
-//! Each of `count` trajectories starts at a random point of a grid of four levels and moves each parameter once, in random
+//! Each of `count` trajectories starts at a random point of a grid of four levels. It moves each parameter once, in random
 //! order, up or down by two thirds of its range: `count`·(d + 1) runs. An elementary effect is the change of the metric over the change
 //! of the parameter as a share of its range. `mu_star`, the mean magnitude, ranks the parameters; `sigma` shows interaction and
 //! curvature.
@@ -103,7 +103,7 @@ mod tests {
         .unwrap()
     }
 
-    /// 2·x₁ + x₂² − x₁·x₃ on the four levels: the effect of x₂ is the sum of both ends, 2/3 or 4/3; that of x₁ is 2 − x₃.
+    /// 2·x₁ + x₂² − x₁·x₃ on the four levels: the effect of x₂ is the sum of both ends, 2/3 or 4/3; the effect of x₁ is 2 − x₃.
     #[test]
     fn effects_of_a_polynomial() {
         let places = made(4000, 4);

@@ -2,7 +2,7 @@
 //!
 //! Two independent sets of points A and B come from one Sobol sequence of twice the dimensions. For each base point the group has
 //! the point of A, then that point with one parameter after the other from B, then the point of B: `count`·(d + 2) runs. First-order
-//! indices are those of Saltelli et al. 2010 (table 2, row b), total indices those of Jansen 1999 (row f).
+//! indices follow Saltelli et al. 2010 (table 2, row b), total indices Jansen 1999 (row f).
 
 use super::{Analysis, Groups, Request, Sampling, bootstrap, sobol};
 

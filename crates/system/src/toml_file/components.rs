@@ -55,7 +55,7 @@ fn component(
         (None, None) => (default.fmu, default.block),
         (fmu, block) => (fmu.unwrap_or(none), block),
     };
-    // Blocks run where the run does, also where all FMUs run elsewhere.
+    // Blocks run on the machine of the run, also if all FMUs run elsewhere.
     let default_host = default.host.filter(|_| block.is_none());
     let component = Component {
         name,

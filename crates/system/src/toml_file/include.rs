@@ -118,8 +118,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Adds the documents of included files to that of the system file: lists are joined, and of a key
-/// that both have, the one of the file that includes counts.
+/// Adds the documents of included files to the system file: lists are joined, and if both have a
+/// key, the file that includes counts.
 pub(super) fn merge<'a>(
     root: &mut DeTable<'a>,
     included: Vec<DeTable<'a>>,
@@ -183,7 +183,7 @@ fn add_experiment<'a>(root: &mut DeTable<'a>, key: Key<'a>, value: Placed<DeValu
     add_keys(root, key, Placed::new(place, value), false);
 }
 
-/// Adds a value, or the keys of a table that the one in its place lacks; `within` tables in it, too.
+/// Adds a value, or the keys of a table that the existing table lacks; if `within`, also for the tables in it.
 fn add_keys<'a>(into: &mut DeTable<'a>, key: Key<'a>, value: Placed<DeValue<'a>>, within: bool) {
     if !into.contains_key(&**key.get_ref()) {
         into.insert(key, value);

@@ -1,6 +1,6 @@
 //! The native format of system files: TOML 1.1.
 //!
-//! Reading collects every problem with its place and goes on after it, so that one run of the
+//! Reading collects every problem with its place and continues after it, so that one run of the
 //! reader reports all of them.
 //!
 //! ```toml
@@ -148,7 +148,7 @@ pub fn as_toml(mut system: SystemFile) -> Result<SystemFile, Problems> {
     Ok(read)
 }
 
-/// Reads a system from text. `path` is where the text comes from: paths in the text are joined to
+/// Reads a system from text. `path` is the file of the text: paths in the text are joined to
 /// its folder, and problems name it. Warnings come with the system.
 ///
 /// # Errors
@@ -187,8 +187,8 @@ fn without_errors(
     Ok((system, problems))
 }
 
-/// As [`parse_edited`], with errors among the problems; those of a text that is not TOML are all there
-/// is.
+/// As [`parse_edited`], with errors among the problems; a text that is not TOML gives its own errors
+/// only.
 fn parse_partly(
     text: String,
     path: PathBuf,

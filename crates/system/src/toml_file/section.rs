@@ -2,7 +2,7 @@
 //!
 //! A reader takes keys one by one, with defaults that depend on others; a schema that generates it would have to say
 //! all that, and errors with places would suffer. docs/reference/keys.md has what the reader does not know: meaning
-//! and physical unit. When the reader meets an unknown key it names those that it knows, which is what the test of
+//! and physical unit. When the reader meets an unknown key it names the known ones, which is what the test of
 //! that page compares.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use toml::de::{DeTable, DeValue};
 use crate::problem::{Problem, Source, Spanned, closest, did_you_mean};
 use crate::system_file::{Choice, Value};
 
-/// Keys of a system file that are no tables: TOML takes them for keys of the table that they stand below.
+/// Keys of a system file that are not tables: below a table, TOML takes them for its keys.
 const KEYS_OF_SYSTEMS: [&str; 2] = ["connections", "include"];
 
 /// Problems and context collected while a document is read.
@@ -43,7 +43,7 @@ impl Reader {
         &self.source
     }
 
-    /// A path, which is relative to the folder of the file where it stands.
+    /// A path, which is relative to the folder of the file that names it.
     pub fn path(&self, text: Spanned<String>) -> Spanned<PathBuf> {
         let folder = self.source.folder_at(text.span.start);
         Spanned::new(folder.join(text.value), text.span)
@@ -202,7 +202,7 @@ pub fn elements<'v, 'a>(value: &'v Placed<DeValue<'a>>) -> &'v [Placed<DeValue<'
     }
 }
 
-/// False where a finite literal became infinite.
+/// False if a finite literal became infinite.
 fn is_as_written(number: f64, literal: &str) -> bool {
     number.is_finite() || literal.contains("inf") || literal.contains("nan")
 }
@@ -258,7 +258,7 @@ impl<'a> Section<'a> {
         Some(self.entries.remove(index).1)
     }
 
-    /// Takes the value of a key, and reports where it is missing.
+    /// Takes the value of a key, and reports if it is missing.
     pub fn required(
         &mut self,
         key: &'static str,
@@ -278,7 +278,7 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// Takes a string, and reports where it is missing.
+    /// Takes a string, and reports if it is missing.
     pub fn required_text(
         &mut self,
         key: &'static str,

@@ -11,7 +11,7 @@ use crate::edit::not_a_port;
 use crate::problem::{Problem, Problems, did_you_mean};
 use crate::system_file::{Port, SystemFile};
 
-/// A key of a system file and the value to be read in place of the one in the file.
+/// A key of a system file and the value that replaces the one in the file.
 ///
 /// | key | meaning |
 /// |---|---|

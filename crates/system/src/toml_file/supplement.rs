@@ -15,15 +15,15 @@ use crate::system_file::{Component, Connection, Experiment, SystemFile};
 /// Adds to a system that was read from another format the tables that stand, as TOML, in this range
 /// of its source.
 ///
-/// Keys of `[experiment]` and of components that the system has count more than what it says so
-/// far; such a component needs no `fmu`. Further components, connections, bonds and interface
+/// Keys of `[experiment]` and of components that the system has take precedence over its present
+/// values; such a component needs no `fmu`. Further components, connections, bonds and interface
 /// models are appended. A connection to the same input replaces the one that is there, and a pair
 /// of a bond is no longer listed as a connection.
 ///
 /// Returns the problems of the text; names are not checked ([`check`](crate::check)).
 pub fn supplement(system: &mut SystemFile, range: Range<usize>) -> Vec<Problem> {
     let source = Arc::clone(&system.source);
-    // Spaces in place of what stands before: all places are those of the whole text.
+    // Spaces instead of the text before: all offsets are then valid for the whole text.
     let mut text = " ".repeat(range.start);
     text.push_str(&source.text[range]);
     let (mut document, errors) = DeTable::parse_recoverable(&text);

@@ -82,7 +82,7 @@ fn is_off(choice: &Choice) -> bool {
     choice.name.value == "off" && choice.parameters.is_empty()
 }
 
-/// One element for each table of the list; `None` where it could not be read.
+/// One element for each table of the list; `None` if it could not be read.
 fn pairs(
     key: &str,
     value: &Placed<DeValue<'_>>,

@@ -2,7 +2,7 @@
 
 use gyrator_system::toml_file::parse;
 
-/// The rendered problems of a text; panics where there are none.
+/// The rendered problems of a text; panics without problems.
 fn problems(text: &str) -> String {
     parse(text, "system.toml")
         .expect_err("the file is wrong")

@@ -402,7 +402,7 @@ fn experiment() -> impl Strategy<Value = Experiment> {
                 extrapolation,
                 scenario,
             )| {
-                // Steps that the times cannot resolve are refused, and those that are much longer than the run.
+                // Steps that the times cannot resolve are refused, and steps that are much longer than the run.
                 let latest =
                     times.map_or(0.0, |(start, stop): (f64, f64)| start.abs().max(stop.abs()));
                 let least = 8.0 * (latest - latest.next_down()).max(f64::MIN_POSITIVE);

@@ -76,7 +76,7 @@ impl Experiment {
         })
     }
 
-    /// Start, stop and step of the run: missing values are those that the FMU recommends, or
+    /// Start, stop and step of the run: missing values are as the FMU recommends, or
     /// else lead to the end of the reference in 1000 steps.
     #[must_use]
     pub fn complete(&self, model: &ModelDescription, end: f64) -> (f64, f64, f64) {

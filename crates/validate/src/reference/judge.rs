@@ -9,15 +9,15 @@ use crate::finding::{Finding, Severity};
 /// Share of samples that may lie outside of the tube, as in fmi-cross-check.
 const ALLOWED_OUTSIDE: f64 = 0.1;
 
-/// Relative tolerance where the reference gives none. A choice: the usual default of solvers.
+/// Relative tolerance if the reference gives none. A choice: the usual default of solvers.
 const USUAL_TOLERANCE: f64 = 1e-6;
 
-/// A tolerance bounds the error of a step; that of a run may be this many times larger. A choice.
+/// A tolerance bounds the error of a step; the error of a run may be this many times larger. A choice.
 const OF_A_RUN: f64 = 10.0;
 
-/// Compares a run with its reference: rule V-51 is the tube of fmi-cross-check, V-52 the tolerance
+/// Compares a run with its reference. Rule V-51 is the tube of fmi-cross-check. V-52 is the tolerance
 /// of the reference, ten times `RelTol` of the largest value of each column (and ten times
-/// `AbsTol`), where events may lie one sample apart.
+/// `AbsTol`); events may lie one sample apart.
 #[must_use]
 pub fn compare(model: &ModelDescription, result: &Table, reference: &Reference) -> Vec<Finding> {
     let mut findings = Vec::new();

@@ -20,7 +20,7 @@ pub struct Manifest {
 /// A file that belongs to the FMU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Related {
-    /// Where it is: a URI, relative to the manifest.
+    /// Its address: a URI, relative to the manifest.
     pub source: String,
     /// Purpose, such as `result` or `experiment/smoke-test`.
     pub role: String,
@@ -47,7 +47,7 @@ impl Manifest {
     /// Reads the text of a manifest.
     ///
     /// # Errors
-    /// If it is no well-formed XML.
+    /// If it is not well-formed XML.
     pub fn parse(text: &str) -> Result<Self, NotWellFormed> {
         let document = Document::parse(text)?;
         let related = document.children_named(document.root(), "Related");

@@ -25,7 +25,7 @@ use crate::subject::Subject;
 /// A reference that an FMU is compared with.
 #[derive(Debug, Clone)]
 pub struct Reference {
-    /// Where it comes from, for messages.
+    /// Its origin, for messages.
     pub name: String,
     /// The expected values.
     pub results: Table,
@@ -70,7 +70,7 @@ impl Reference {
             Some(path) => Experiment::read(path)?,
             None => Experiment::default(),
         };
-        // Where it cannot be read, that is better said before anything runs.
+        // If it cannot be read, that is better said before anything runs.
         if let Some(input) = input {
             read_table(input)?;
         }

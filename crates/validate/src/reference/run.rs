@@ -48,7 +48,7 @@ impl From<Recording> for Table {
 }
 
 /// Runs the FMU with these inputs and records the variables of these names that it has; strings
-/// are left out. A run that the FMU ends by itself is no error.
+/// are left out. A run that the FMU ends by itself does not count as an error.
 pub(crate) fn run(
     fmu: &Fmu,
     experiment: &Experiment,
@@ -157,7 +157,7 @@ impl<'t> Inputs<'t> {
     }
 
     /// Sets the inputs to their values at a time: continuous ones on the straight line between
-    /// rows, others as in the row before; after the event where two rows have the time.
+    /// rows, others as in the row before; after the event if two rows have the time.
     fn set(&self, instance: &mut Instance, now: f64) -> Result<(), Stop> {
         for (variable, values) in &self.columns {
             let reference = [variable.value_reference];

@@ -62,7 +62,7 @@ pub(super) static RULES: &[Rule] = &[
 fn identifiers_are_of_c(model: &Model<'_>, findings: &mut Findings<'_>) {
     let document = model.document;
     for node in model.interfaces() {
-        // Rule V-08 reports it where there is none.
+        // Rule V-08 reports it if it is missing.
         let Some(identifier) = document.value(node, "modelIdentifier") else {
             continue;
         };

@@ -303,7 +303,7 @@ fn functions_are_there(
         findings.graded(Severity::Fatal, message);
     }
     let mut others = missing(OTHERS);
-    // Those for types of which the model has no variables.
+    // Functions for types without variables in the model.
     let unused = REQUIRED_FUNCTIONS.iter().copied();
     let unused: Vec<&'static str> = unused
         .filter(|function| *function != STEP && !required.contains(function))

@@ -1,6 +1,6 @@
 //! Names by the convention "structured" (2.2.9).
 
-/// Why a name does not follow the convention, with the part from where on it does not.
+/// Why a name does not follow the convention, with its first part that does not and all after it.
 pub(super) fn structured(name: &str) -> Result<(), &str> {
     let rest = match name.strip_prefix("der(") {
         Some(inner) => derivative(inner)?,

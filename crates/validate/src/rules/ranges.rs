@@ -23,7 +23,7 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-/// Range and start value of a variable of numbers, its own or those of its type.
+/// Range and start value of a variable of numbers, its own or its type's.
 struct Range {
     min: Option<f64>,
     max: Option<f64>,

@@ -10,7 +10,7 @@ use zip::{ZipArchive, ZipWriter};
 
 use crate::subject::{DESCRIPTION, Subject};
 
-/// Writes a copy of the FMU whose description has another GUID; `None` where it has none.
+/// Writes a copy of the FMU whose description has another GUID; `None` if it has none.
 pub(super) fn with_another_guid(fmu: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
     let subject = Subject::read(fmu, gyrator_fmu::Limits::default())?;
     let text = subject.text.as_deref().and_then(changed);

@@ -85,7 +85,7 @@ fn changed<'a>(variables: impl Iterator<Item = &'a ScalarVariable>) -> Vec<Chang
 }
 
 /// A legal value a thousandth of `magnitude` from `value`: far beyond rounding, and close enough for
-/// most models to go on.
+/// most models to continue.
 pub(super) fn another(real: &RealAttributes, value: f64, magnitude: f64) -> Option<f64> {
     let size = 1e-3 * magnitude;
     let is_legal = |other: &f64| {
@@ -98,7 +98,7 @@ pub(super) fn another(real: &RealAttributes, value: f64, magnitude: f64) -> Opti
 }
 
 /// The parameters that have another value after initialization than was set, with that value;
-/// `None` where the FMU refuses the values, which it may.
+/// `None` if the FMU refuses the values, which it may.
 fn lost<'a>(
     fmu: &Fmu,
     changed: &'a [Changed<'_>],

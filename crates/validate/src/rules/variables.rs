@@ -116,7 +116,7 @@ fn names_are_right(model: &Model<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether the variability is that of the default, which fits reals only: rule V-24 reports it.
+/// Whether the variability is the default, which fits reals only: rule V-24 reports it.
 fn is_continuous_by_mistake(model: &Model<'_>, variable: &Variable<'_>) -> bool {
     let is_given = model
         .document
@@ -145,7 +145,7 @@ fn combinations_are_legal(model: &Model<'_>, findings: &mut Findings<'_>) {
             continue;
         };
         let initial = variable.initial.filter(|initial| !legal.contains(initial));
-        // Rule V-23 reports those that must not have it at all.
+        // Rule V-23 reports variables that must not have it at all.
         if let Some(initial) = initial.filter(|_| !legal.is_empty()) {
             let message = format!(
                 "{name}: initial={} does not go with causality {} and variability {}",
@@ -290,7 +290,7 @@ fn derivatives_lead_to_reals(model: &Model<'_>, findings: &mut Findings<'_>) {
         let Some(written) = model.own(variable, "derivative") else {
             continue;
         };
-        // Rule V-08 reports it where it is no number.
+        // Rule V-08 reports it if it is not a number.
         let Some(index) = literal::unsigned(written) else {
             continue;
         };

@@ -2,7 +2,7 @@
 
 use fmi2_abi::Function;
 
-/// Number of a call; 0 for one that is no function of FMI.
+/// Number of a call; 0 if FMI has no such function.
 pub(super) fn number(name: &str) -> u8 {
     let position = Function::ALL
         .iter()

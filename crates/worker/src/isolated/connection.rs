@@ -29,11 +29,11 @@ use crate::death::{Cause, UNSEEN, is_unseen};
 use crate::process;
 use crate::shared_memory::SharedMemory;
 
-/// A worker that owes an answer and is in no call for so long will not give it, where calls have
-/// less time than that. It may be unpacking an archive, or wait for a core.
+/// A worker that owes an answer and is in no call for so long will not give it, if calls have
+/// less time than this. It may be unpacking an archive, or wait for a core.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// How long an instance may take to be freed where calls may take for ever.
+/// How long an instance may take to be freed if calls may take for ever.
 const FREE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a worker is started and talked to.
@@ -41,15 +41,15 @@ const FREE_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) struct Terms {
     /// Arguments of the worker's command line, which it does not read.
     pub(super) arguments: Vec<OsString>,
-    /// `None` is that of the first thread of this process.
+    /// `None`: the directory of the first thread of this process.
     pub(super) directory: Option<WorkingDirectory>,
-    /// Longest time for one call of the FMU, of which an answer may take many, as [`CallWatch`] has it;
+    /// Longest time for one call of the FMU, as [`CallWatch`] has it; one answer may take many calls.
     /// `None` is for ever.
     pub(super) timeout: Option<Duration>,
     pub(super) spinning: Spinning,
     /// Bytes of memory that the worker may take.
     pub(super) memory_limit: Option<u64>,
-    /// Keeps log lines for [`Connection::take_log`] in place of passing them on.
+    /// Keeps log lines for [`Connection::take_log`] instead of passing them on.
     pub(super) keeps_log: bool,
     /// Becomes true when no reply is wanted any more: the worker is ended.
     pub(super) abandoned: Option<Arc<AtomicBool>>,
@@ -58,7 +58,7 @@ pub(super) struct Terms {
 /// Working directory of a worker.
 #[derive(Debug, Clone)]
 pub(super) enum WorkingDirectory {
-    /// Also that of others.
+    /// Shared with others.
     OfRun(PathBuf),
     /// Its own, which is made, and removed if it is empty at the end.
     Own(PathBuf),
@@ -123,13 +123,13 @@ pub(super) struct Connection {
     /// Last log line that came through.
     last_log: Option<String>,
     abandoned: Option<Arc<AtomicBool>>,
-    /// Log lines as they have come, where they are kept.
+    /// Log lines as they have come, if they are kept.
     kept_log: Option<Vec<u8>>,
     /// The process is gone, and its number may be another one's.
     is_gone: bool,
 }
 
-/// Why there is no answer.
+/// Why the answer is missing.
 #[derive(Debug)]
 enum NoReply {
     Ended(std::process::ExitStatus),
@@ -313,7 +313,7 @@ impl Connection {
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.kill();
-        // Also where it was waited for before.
+        // Also if it was waited for before.
         let _ = self.child.wait();
         leftovers::remove_of(process);
         if let Some(directory) = &self.directory {
@@ -408,7 +408,7 @@ fn doing(memory: &SharedMemory) -> (u64, bool) {
     })
 }
 
-/// An order to start a worker, and where to send it.
+/// An order to start a worker, and the sender for the answer.
 type Order = (
     Vec<OsString>,
     Option<PathBuf>,
@@ -428,7 +428,7 @@ fn spawn(arguments: Vec<OsString>, directory: Option<&Path>) -> io::Result<(Chil
                 let _ = answer.send(started);
             }
         };
-        // Where there can be no thread, the orders find no receiver.
+        // If no thread can be made, the orders find no receiver.
         let _ = std::thread::Builder::new()
             .name("starter".to_owned())
             .spawn(start);

@@ -26,8 +26,8 @@ use crate::process::{self, Streams};
 use crate::shared_memory::SharedMemory;
 use crate::{crash_handler, leaving};
 
-/// Exit code of a process that has written why it cannot go on: `EX_OSERR` of `sysexits.h`, with which
-/// no FMU is likely to leave between two calls.
+/// Exit code of a process that has written why it cannot continue: `EX_OSERR` of `sysexits.h`. An FMU is
+/// not likely to leave with it between two calls.
 pub(super) const CANNOT_GO_ON: u8 = 71;
 
 /// States that an instance may have saved at a time.

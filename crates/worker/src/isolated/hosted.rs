@@ -1,4 +1,4 @@
-//! The worker that hosts an FMU, and a new one where it is lost and may be started again.
+//! The worker that hosts an FMU, and a new one if it is lost and may be started again.
 
 use gyrator::error::{Cause, UnitFault};
 use gyrator::profile::Waits;
@@ -19,7 +19,7 @@ pub(super) struct Hosted<H: Host> {
     link: H::Link,
     host: H,
     pub(super) journal: Option<Journal>,
-    /// Why there is no worker any more.
+    /// Why the worker is gone.
     lost: Option<Box<UnitFault>>,
     /// Measures how long the worker is waited for.
     pub(super) waits: Option<Waits>,
@@ -55,7 +55,7 @@ impl<H: Host> Hosted<H> {
         slot.during(Activity::OwnProcess, || link.post(request))
     }
 
-    /// Waits for the reply to a request that was sent; where the worker is lost, a new one is asked if that is allowed.
+    /// Waits for the reply to a request that was sent; if the worker is lost, a new one is asked if that is allowed.
     #[inline]
     pub(super) fn conclude(
         &mut self,
@@ -191,7 +191,7 @@ impl<H: Host> Hosted<H> {
     }
 }
 
-/// Why a new worker is not where the old one was.
+/// Why a new worker did not reach the point of the old one.
 enum RestartError {
     Lost(Box<Loss>),
     Fault(Box<UnitFault>),

@@ -1,4 +1,4 @@
-//! Data that bring a new worker to where the old one was: its state of some steps ago as bytes, and
+//! Data that bring a new worker to the point of the old one: its state of some steps ago as bytes, and
 //! all requests since.
 
 use gyrator_system::Restart;
@@ -8,7 +8,7 @@ use super::request::{Rare, Request};
 /// Keeps the requests to repeat to a new worker, for a component that may be started again.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// Restarts that are left, and those that were allowed.
+    /// Restarts that are left, and restarts that were allowed.
     left: u32,
     times: u32,
     /// Steps from one state to the next, and since the last one.

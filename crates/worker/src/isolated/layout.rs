@@ -1,4 +1,4 @@
-//! Where things lie in the memory that a run shares with the worker of a component.
+//! Places in the memory that a run shares with the worker of a component.
 
 use std::io;
 use std::mem::size_of;

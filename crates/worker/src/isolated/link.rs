@@ -19,7 +19,7 @@ pub trait Host: Send {
     /// If there can be no process, or it does not load the FMU.
     fn open(&mut self) -> Result<Self::Link, NotStarted>;
 
-    /// Starts one in place of the process that was lost on this way.
+    /// Starts one instead of the process that was lost on this way.
     ///
     /// # Errors
     /// As of [`open`](Self::open).
@@ -52,7 +52,7 @@ pub trait Link: Send {
     /// Gives the process up, because its reply makes no sense.
     fn lose_for(&mut self, malformed: Malformed) -> Box<Loss>;
 
-    /// Time that the process took for the last reply by its own clock, ns, where it is measured.
+    /// Time that the process took for the last reply by its own clock, ns, if it is measured.
     fn computing(&self) -> Option<u64> {
         None
     }
@@ -86,7 +86,7 @@ pub struct Loss {
     pub(super) activity: Option<Activity>,
     /// Whether another thread than the called one has crashed.
     pub(super) is_other_thread: bool,
-    /// Where the crash was, if it is known.
+    /// The place of the crash, if it is known.
     pub(super) place: Option<String>,
     /// Its last log line.
     pub(super) log: Option<String>,
@@ -207,7 +207,7 @@ impl Loss {
         }
     }
 
-    /// With the host where the process was, in its words.
+    /// With the host of the process, in its words.
     #[must_use]
     pub fn on(mut self, host: &str) -> Self {
         let sentence = format!("{self} (on host {host})");
@@ -217,7 +217,7 @@ impl Loss {
         self
     }
 
-    /// With the last line that the FMU logged, where none is known.
+    /// With the last line that the FMU logged, if none is known.
     #[must_use]
     pub fn with_log(mut self, line: Option<String>) -> Self {
         self.log = self.log.or(line);
@@ -241,7 +241,7 @@ impl Loss {
     /// Reads what [`encode`](Self::encode) has written.
     ///
     /// # Errors
-    /// If the bytes are no such report.
+    /// If the bytes are not such a report.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut cursor = Cursor::new(bytes);
         let report: Report<'_> = cursor.postcard()?;

@@ -1,5 +1,5 @@
-//! Log lines of an isolated FMU on their way to the run: a ring in shared memory, so that those of a
-//! worker that has died are not lost.
+//! Log lines of an isolated FMU on their way to the run: a ring in shared memory, so that they outlive
+//! a worker that has died.
 
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};

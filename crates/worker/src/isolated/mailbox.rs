@@ -1,8 +1,8 @@
 //! Messages of any length between a run and a worker, through shared memory.
 //!
 //! The two take turns: the sender waits for the answer. A message lies in the sender's lane, and
-//! its sequence number says that it is there. A longer message is sent in parts, each of which
-//! the receiver acknowledges.
+//! its sequence number says that it is there. A longer message is sent in parts. The receiver
+//! acknowledges each of them.
 
 use std::io;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ impl Mailbox {
             .spin(|| lane.sequence.load(SeqCst) != before)
     }
 
-    /// Receives a message of at most `longest` bytes into `message`, in place of what is in there.
+    /// Receives a message of at most `longest` bytes, which replaces `message`.
     /// `while_quiet` is called as by [`Self::send`], and between two parts.
     #[inline]
     pub(super) fn receive<E: From<MailboxError>>(

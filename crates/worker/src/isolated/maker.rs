@@ -16,12 +16,12 @@ use super::request::{Rare, Request, Start};
 use super::unit::IsolatedUnit;
 use super::wait_policy::Spinning;
 
-/// Makes units of FMUs, in processes of their own where the system asks for it.
+/// Makes units of FMUs, in processes of their own if the system asks for it.
 ///
-/// A component gets one if it says `isolate = true` or `restart = …`. It gets one by itself if it cannot share this process
-/// with another component, with a note that says why: its FMU [brings libraries](gyrator_fmu::Sharing::companions) of which
-/// a process has one, or calls functions of the C library whose state cannot be kept apart, and an earlier component does so
-/// too; or the run [wants it](UnitMaker::set_apart). `isolate = false` forbids it.
+/// A component gets one if it says `isolate = true` or `restart = …`. It also gets one, with a note that says why, if the run
+/// [wants it](UnitMaker::set_apart), or if it cannot share this process with an earlier component. This is so if the FMUs of both
+/// [bring libraries](gyrator_fmu::Sharing::companions) of which a process has one, or call functions of the C library whose
+/// state cannot be kept apart. `isolate = false` forbids it.
 ///
 /// The program has to call [`hook`](crate::hook) first thing in its `main`, because a worker is this
 /// program once more.
@@ -35,7 +35,7 @@ pub struct Isolation {
     /// Components that say `isolate = false`.
     kept: BTreeSet<String>,
     notes: Vec<String>,
-    /// Those whose FMU has other components, too.
+    /// Components whose FMU also has other components.
     with_others: BTreeSet<String>,
     spinning: Option<Spinning>,
     interpreters_apart: bool,
@@ -51,8 +51,8 @@ impl Isolation {
     }
 
     /// Longest time that one call of a component's FMU may take, or loading its library; a worker
-    /// that takes longer is ended. So is one that has not answered and was in no call for that long,
-    /// or for a minute if that is longer: it may have to unpack an archive, or to wait for a core.
+    /// that takes longer is ended. A worker that has not answered and was in no call is ended after the same
+    /// time, but at least a minute: it may have to unpack an archive, or to wait for a core.
     /// `None`: for ever.
     #[must_use]
     pub const fn timeout(mut self, timeout: Option<Duration>) -> Self {
@@ -101,9 +101,9 @@ impl Isolation {
         self.chosen.insert(component);
     }
 
-    /// The working directory of a component, if it is not that of the starter of processes: that of the thread that makes
-    /// the run, and below it a folder with the name of the component if the same FMU has others, which may write files of the
-    /// same names.
+    /// The working directory of a component, if the starter of processes has another one. It is the directory of the thread
+    /// that makes the run. If the same FMU has other components, which may write files of the same names, it is a folder in
+    /// that directory with the name of the component.
     fn directory(&self, name: &str) -> Option<WorkingDirectory> {
         let of_run = std::env::current_dir().ok()?;
         // A run beside another one neither makes nor removes the folders of that.

@@ -22,10 +22,10 @@ pub(super) struct ReadAhead {
     answers: Option<Answers>,
 }
 
-/// Where the answers to reads that were sent ahead begin and end.
+/// The ranges of the answers to reads that were sent ahead.
 #[derive(Debug)]
 struct Answers {
-    /// Byte of `expected` where the next read begins.
+    /// Byte of `expected` at which the next read begins.
     question: usize,
     /// Bytes of the reply that are not used yet.
     reply: std::ops::Range<usize>,

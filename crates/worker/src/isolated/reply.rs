@@ -245,7 +245,7 @@ impl<'a> Answer<'a> {
 /// bytes before it uses them.
 ///
 /// # Errors
-/// If the bytes are no reply.
+/// If the bytes are not a reply.
 pub fn check_reply(bytes: &[u8]) -> Result<u32, Malformed> {
     let head = Head::read(bytes)?;
     let mut cursor = Cursor::new(&bytes[..head.length]);

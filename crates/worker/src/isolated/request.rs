@@ -79,10 +79,10 @@ pub(super) struct Start<'a> {
     /// Libraries to load first.
     #[serde(borrow)]
     pub(super) preload: Vec<&'a str>,
-    /// Directories where libraries are looked for first, as the operating system has them.
+    /// Directories that are searched first for libraries, as the operating system has them.
     #[serde(borrow)]
     pub(super) library_path: Vec<&'a [u8]>,
-    /// Directory where unpacked FMUs are kept, as the operating system has it.
+    /// Directory that keeps unpacked FMUs, as the operating system has it.
     #[serde(borrow)]
     pub(super) cache: Option<&'a [u8]>,
     /// The compiler of sources, if they are to be compiled.
@@ -142,11 +142,11 @@ impl<'a> CompilerOf<'a> {
 }
 
 impl Request {
-    /// Puts the request of a run on another machine in place of what is in here: any operation but the one that names
+    /// Replaces the contents by the request of a run on another machine: any operation but the one that names
     /// an FMU.
     ///
     /// # Errors
-    /// If the bytes are no such request.
+    /// If the bytes are not such a request.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         self.clear();
         let mut cursor = Cursor::new(bytes);
@@ -470,7 +470,7 @@ fn take_kind(cursor: &mut Cursor<'_>) -> Result<VariableType, Malformed> {
 /// bytes before it uses them.
 ///
 /// # Errors
-/// If the bytes are no request.
+/// If the bytes are not a request.
 pub fn check_request(bytes: &[u8]) -> Result<u32, Malformed> {
     let mut cursor = Cursor::new(bytes);
     let (mut count, mut value) = (0, Value::Real(0.0));

@@ -86,7 +86,7 @@ impl ServedProcess {
         self.0.receive(request, reply)
     }
 
-    /// Takes the lines that the FMU has logged, for [`pass_log_on`](super::pass_log_on) where the run is.
+    /// Takes the lines that the FMU has logged, for [`pass_log_on`](super::pass_log_on) on the machine of the run.
     pub fn take_log(&mut self) -> Vec<u8> {
         self.0.take_log()
     }

@@ -55,11 +55,11 @@ struct KeptState(u32);
 struct SerializedState(Vec<u8>);
 
 impl<H: Host> IsolatedUnit<H> {
-    /// Lets `host` start a process that loads the FMU of the component `name`, and again as `restart` says where it is
+    /// Lets `host` start a process that loads the FMU of the component `name`, and again as `restart` says if it is
     /// lost; its time is measured by `profile`.
     ///
     /// # Errors
-    /// In the words of the run where there is no such process.
+    /// In the words of the run if the process does not start.
     pub fn start(
         order: &UnitOrder<'_>,
         host: H,
@@ -131,7 +131,7 @@ impl<H: Host> IsolatedUnit<H> {
         Ok(head)
     }
 
-    /// Sends what was collected, all of which has to succeed.
+    /// Sends all that was collected; all of it has to succeed.
     fn send_all(&mut self) -> UnitResult<Head> {
         let head = self.send()?;
         match head.outcome {
@@ -219,7 +219,7 @@ impl<H: Host> IsolatedUnit<H> {
         } = step;
         let fault = match head.outcome {
             RequestOutcome::Done => None,
-            // The journal has none of what was sent, and must not go on without the step.
+            // The journal has nothing of what was sent, and must not be continued without the step.
             RequestOutcome::Failed { index: at, fault }
                 if at <= index || self.hosted.journal.is_some() =>
             {

@@ -17,9 +17,9 @@ impl Spinning {
     /// Longer than what the other components of a system usually take between two messages.
     const LONG: Duration = Duration::from_micros(100);
 
-    /// Where every worker and every thread of the run has a core, all spin. Where only one of the
+    /// If every worker and every thread of the run has a core, all spin. If only one of the
     /// workers has one while the run waits for it, the run spins, and the workers leave their core
-    /// to each other. On one core there is no spinning.
+    /// to each other. On one core nothing spins.
     pub(super) fn on(cores: usize, workers: usize, threads: usize) -> Self {
         let threads = threads.max(1);
         let spin_if = |enough: bool| if enough { Self::LONG } else { Duration::ZERO };

@@ -262,7 +262,7 @@ impl Call {
         }
     }
 
-    /// Whether its lists have equal lengths, as those of recorded calls have.
+    /// Whether its lists have equal lengths, as in recorded calls.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
             Self::SetReals { handles, values } => handles.len() == values.len(),

@@ -5,7 +5,7 @@ use std::io::{Read, Seek};
 use crate::replay::call::{Answer, Call};
 use crate::replay::recording::{ReadError, Recording};
 
-/// A call with its answer; without one where the recording ends within the call.
+/// A call with its answer; without one if the recording ends within the call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// The call.
@@ -25,9 +25,9 @@ impl Exchange {
 /// The first exchange that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// As it was recorded; `None` where the recording has ended before.
+    /// As it was recorded; `None` if the recording has ended before.
     pub recorded: Option<Exchange>,
-    /// As it was made again; `None` where that has ended before.
+    /// As it was made again; `None` if that has ended before.
     pub replayed: Option<Exchange>,
 }
 
@@ -84,7 +84,7 @@ pub fn compare<A: Read + Seek, B: Read + Seek>(
                 return Ok(comparison);
             }
         };
-        // The numbers of a call are those of the recording.
+        // The numbers of a call come from the recording.
         let is_same = match (&before.answer, &now.answer) {
             _ if before.call.function() != now.call.function() => false,
             _ if before.is_unfinished() && now.is_unfinished() => {

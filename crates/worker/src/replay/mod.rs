@@ -3,8 +3,8 @@
 //!
 //! The command line calls it. A recording changes no value of a run.
 //!
-//! [`RecordCalls`] makes the units of a run and lets each write its [`Recording`]; [`replay`] makes
-//! the calls of one again, with a recorder of its own, and [`compare`] says where the two differ.
+//! [`RecordCalls`] makes the units of a run and lets each write its [`Recording`]; [`replay`] makes the calls
+//! of one again, with a recorder of its own, and [`compare`] finds the differences between the two.
 
 mod call;
 mod comparison;

@@ -132,9 +132,9 @@ pub enum ReadError {
     /// A part of it is damaged.
     #[error("is damaged at byte {at}: {why}")]
     Damaged {
-        /// Where the part begins, in bytes.
+        /// Start of the part, in bytes.
         at: u64,
-        /// Why it is no part of a recording.
+        /// Why it does not belong to a recording.
         why: String,
     },
 }
@@ -214,7 +214,7 @@ impl<R: Read + Seek> Recording<R> {
         &self.head
     }
 
-    /// The next call with its answer: `None` for the answer where the recording ends within the call, `None` at the end.
+    /// The next call with its answer: `None` for the answer if the recording ends within the call, `None` at the end.
     ///
     /// # Errors
     /// If the file cannot be read or is damaged.

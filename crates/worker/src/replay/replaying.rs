@@ -19,8 +19,8 @@ pub struct Replayed {
     pub is_complete: bool,
 }
 
-/// Makes the calls of a recording again, up to the first one that was not answered, or that is answered by the loss of the FMU's process.
-/// The answers are in the recording that `unit` writes; the unit was made before, and is freed where the recording says so.
+/// Makes the calls of a recording again, up to the first one that was not answered, or was answered by the loss of the FMU's process.
+/// The answers are in the recording that `unit` writes; the unit was made before, and is freed when the recording says so.
 ///
 /// # Errors
 /// If the recording is damaged.
@@ -56,7 +56,7 @@ struct Replayer {
 }
 
 impl Replayer {
-    /// Makes a call; `false` where it cannot be: a state or the unit is not there.
+    /// Makes a call; `false` if it cannot be made: the state or the unit is missing.
     fn make(&mut self, call: Call) -> bool {
         let Some(unit) = &mut self.unit else {
             return false;

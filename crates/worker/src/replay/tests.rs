@@ -145,7 +145,7 @@ fn a_recording_that_ends_within_a_call_is_made_again_up_to_it() {
         matches!(last, Some((Call::Step { .. }, None)))
     };
     let end = (0..whole.len()).rev().find(is_unanswered).unwrap();
-    // The process that recorded was lost in this step; this one comes to its end.
+    // The process that recorded was lost in this step; this one ends as usual.
     let comparison = made_again(&whole[..end], plant(1, 1.0));
     let Agreement::Different(difference) = comparison.agreement else {
         panic!("{comparison:?}");

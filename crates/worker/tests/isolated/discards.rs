@@ -1,4 +1,4 @@
-//! A step that an FMU discards goes on where the FMU says that it came to.
+//! A step that an FMU discards continues at the time that the FMU reports.
 
 use std::sync::{Arc, Mutex};
 

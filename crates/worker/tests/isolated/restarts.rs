@@ -1,4 +1,4 @@
-//! A component that is started again when its process is lost goes on with the same bits.
+//! A component that is started again when its process is lost continues with the same bits.
 
 use gyrator_system::{Restart, Spanned, SystemFile, Value};
 
