@@ -61,8 +61,8 @@ impl Draft {
         self
     }
 
-    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
-    /// extrapolation needs it, and at most one where the method iterates or the step control needs that.
+    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one if the extrapolation
+    /// needs it, and at most one if the method iterates or the step control needs that.
     pub(super) fn unit(
         &mut self,
         name: &'static str,
