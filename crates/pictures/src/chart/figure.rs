@@ -38,7 +38,7 @@ pub struct Panel {
     pub y: String,
     /// The curves.
     pub curves: Vec<Curve>,
-    /// Places on the shared axis where there is no value, marked at the foot, and their name in the legend.
+    /// Places without a value on the shared axis, marked at the foot, and their name in the legend.
     pub missing: (Vec<f64>, String),
     /// Whether the axis has powers of ten; values that are not positive are left out.
     pub has_decades: bool,

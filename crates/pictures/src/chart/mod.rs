@@ -87,7 +87,7 @@ impl Line {
         }
     }
 
-    /// In the colour of the third curve, which is that of compensated runs.
+    /// In the colour of the third curve, which stands for compensated runs.
     pub fn compensated(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             colour: Some(2),

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Least and greatest value of a signal over a stretch of time, in the order in which they came; NaN where there was no
-/// finite value.
+/// Least and greatest value of a signal over a stretch of time, in the order in which they came; NaN without a finite
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     /// The one that came first.
@@ -66,7 +66,7 @@ impl Bucket {
         }
     }
 
-    /// Of the numbers `begin, end, first, second, first, …`; `None` where these are no such list.
+    /// Of the numbers `begin, end, first, second, first, …`; `None` if these are not such a list.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let (&[begin, end], extremes) = numbers.split_first_chunk()?;
         let (pairs, []) = extremes.as_chunks() else {

@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
 /// A report of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// The summary of the run, as `gyrator run --summary` writes it; null where there is none.
+    /// The summary of the run, as `gyrator run --summary` writes it; null if there is none.
     pub summary: &'a Value,
     /// The signals that are drawn.
     pub drawing: &'a Drawing,

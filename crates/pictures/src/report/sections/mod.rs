@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use crate::report::html::escape;
 
-/// A section: the name of its element, its title, and its contents from the summary. Where these are empty, there is
-/// no section.
+/// A section: the name of its element, its title, and its contents from the summary. If these are empty, the section
+/// is left out.
 struct Section {
     id: &'static str,
     title: &'static str,
