@@ -7,10 +7,10 @@ use gyrator_assess::{Finding, Outcome};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-/// The case that stands for the run itself, where it is no good.
+/// The case that stands for the run itself, if something is wrong with it.
 const RUN: &str = "the run";
 
-/// The report on the run of `system`. `trouble` says why the run is no good whatever the checks found.
+/// The report on the run of `system`. `trouble` says what is wrong with the run, whatever the checks found.
 pub(crate) fn report(
     system: &str,
     findings: &[Finding],

@@ -38,8 +38,8 @@ pub(crate) fn replace(
     })
 }
 
-/// Refuses outputs that are one of the inputs or another output: by device and inode where they are
-/// there, by their place where they are not.
+/// Refuses outputs that are one of the inputs or another output: by device and inode if they exist,
+/// by their place if they do not.
 ///
 /// # Errors
 /// A wrong use of the command, which names both.

@@ -68,7 +68,7 @@ struct Parameter {
     name: &'static str,
     summary: &'static str,
     default: serde_json::Value,
-    /// Least and greatest number; no greatest where there is none.
+    /// Least and greatest number; no greatest if there is none.
     range: Option<(f64, Option<f64>)>,
     /// Whole numbers only.
     is_whole: bool,

@@ -148,7 +148,7 @@ fn mistakes_of_all_phases_are_shown_at_once() {
     });
 }
 
-/// Errors of one file do not hide each other: those of its keys, its words, its bonds and its FMUs.
+/// Errors of one file do not hide each other: errors of its keys, its words, its bonds and its FMUs.
 #[test]
 fn an_unknown_key_hides_no_other_error() {
     let changes = [

@@ -1,4 +1,4 @@
-//! Where the time of a run goes.
+//! How a run spends its time.
 
 use serde_json::Value;
 

@@ -125,7 +125,7 @@ fn a_file_feeds_free_inputs_of_a_system() {
             "time,a.integer_in\n0,1.5\n",
             "in.csv:2:3: column a.integer_in: the input cannot be 1.5",
         ),
-        // Empty lines and cells of several lines count; columns are those of letters.
+        // Empty lines and cells of several lines count; columns count letters.
         (
             "time,a.string_in,a.integer_in\n0,\"ö\",1\n\n1,\"ö\nß\"\"ß\",1.5\n",
             "in.csv:5:7: column a.integer_in: the input cannot be 1.5",

@@ -688,7 +688,7 @@ fn fmus_that_are_not_allowed_are_refused() {
     let text = refusal(wanted("Strict.fmu"));
     assert!(text.contains("has the SHA-256"), "{text}");
     served.note_with("has the SHA-256");
-    // Sent, where it is allowed by its hash.
+    // Sent, if it is allowed by its hash.
     let hash = gyrator_remote::hexadecimal(&wanted("A.fmu").hash);
     let open = Served::start(&bench, &["--allow", &hash]);
     let mut sending = Opener {

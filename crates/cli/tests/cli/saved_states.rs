@@ -37,7 +37,7 @@ fn refuse(bench: &Bench, arguments: &str, code: i32, words: &[&str]) {
     }
 }
 
-/// The rows of `resumed` are those of `whole` from its first time on.
+/// The rows of `resumed` equal the rows of `whole` from its first time on.
 #[track_caller]
 fn expect_end_of(bench: &Bench, whole: &str, resumed: &str) {
     let (whole, resumed) = (bench.read(whole), bench.read(resumed));
@@ -388,7 +388,7 @@ fn studies_begin_with_a_state() {
     );
 }
 
-/// A run of the slave of `unruly.c` that breaks this rule, in a system where it is called `pump`.
+/// A run of the slave of `unruly.c` that breaks this rule, in a system that calls it `pump`.
 fn unruly(bench: &Bench, breaks: u8) {
     let fmu = build(bench, breaks);
     let system = format!(
