@@ -100,8 +100,8 @@ pub fn assess(
 }
 
 impl Assessment {
-    /// Puts the verdict of the bars in place of the one that the run alone has given: they are the second run that verifies a suspicion.
-    /// A companion that ended in a value that is not finite verifies it, too, if the run's own estimate is above its signals. `advice` is
+    /// Replaces the verdict that the run alone has given by the verdict of the bars: they are the second run that verifies a suspicion. A
+    /// companion that ended in a value that is not finite also verifies it, if the run's own estimate is above its signals. `advice` is
     /// for a run that diverges.
     pub fn amend(&self, report: &mut Report, advice: impl FnOnce(Option<bool>) -> String) {
         let is_suspected = report.divergence == Divergence::Suspected;

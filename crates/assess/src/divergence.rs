@@ -2,7 +2,7 @@
 //!
 //! The command line verifies with it what one run makes suspicious, and the doctor what its probes show. It makes no runs.
 //!
-//! Growth that goes away at half the step cannot be the rule: of 433 explosions 353 explode at half the step, too, some of
+//! Growth that goes away at half the step cannot be the rule: of 433 explosions 353 also explode at half the step, some of
 //! them faster. So the rule looks at the difference of the two runs. Its thresholds were found on 770 clear explosions and
 //! 1873 healthy runs of 150 to 6000 steps: linear, cubic, contact, friction, noise, self-exciting, chaos, late steps.
 //! Truth was a Runge-Kutta run of the whole system. Of the explosions 745 were found, and 25 could not be told. No healthy

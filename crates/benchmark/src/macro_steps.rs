@@ -230,8 +230,8 @@ impl Halves {
         [("first", &self.first), ("second", &self.second)]
     }
 
-    /// Rates of all states by all states, outputs by all states: ẋ = (A + B·M)·x and y = (C + D·M)·x with inputs u = P·y and
-    /// M = (1 − P·D)⁻¹·P·C; nothing if there is an algebraic loop without a solution.
+    /// Rates of all states by all states, outputs by all states: ẋ = (A + B·M)·x and y = (C + D·M)·x. Inputs are u = P·y,
+    /// and M = (1 − P·D)⁻¹·P·C. Nothing if there is an algebraic loop without a solution.
     fn whole(&self) -> Option<[DMatrix<f64>; 2]> {
         let names = |of: fn(&LinearSystem<'static>) -> &'static [&'static str]| -> Vec<String> {
             let halves = self.halves().into_iter();

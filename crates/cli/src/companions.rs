@@ -41,7 +41,7 @@ pub(crate) struct Companion {
     pub(crate) factor: f64,
     /// Simulated time between its rows, s; every communication point if `None`.
     pub(crate) interval: Option<f64>,
-    /// It compares itself with the [course](Course) of the run, which follows in the job, and leaves a [`Verification`] in place of
+    /// It compares itself with the [course](Course) of the run, which follows in the job, and leaves a [`Verification`] instead of
     /// rows.
     pub(crate) verifies: bool,
 }
@@ -87,7 +87,7 @@ impl Companion {
         Ok(ResultFile::of(Box::new(CsvSink::new(file, "the rows"))))
     }
 
-    /// Leaves a message in place of the rows.
+    /// Leaves a message instead of the rows.
     pub(crate) fn leave_message(failure: &Failure) {
         let Some(worker) = Worker::current() else {
             return;

@@ -102,7 +102,7 @@ fn allowed(text: &str) -> String {
     text.chars().filter(is_allowed).collect()
 }
 
-/// Whether a file may be a report of an earlier run: a file that is none may be an input.
+/// Whether a file may be a report of an earlier run: any other file may be an input.
 pub(crate) fn is_report(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map(|file| file.take(256));

@@ -1,6 +1,6 @@
 //! Reports of runs as HTML pages: which signals they show, and their files.
 //!
-//! A feature of all runs. `gyrator report` writes pages of results, too.
+//! A feature of all runs. `gyrator report` also writes pages of results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,7 @@ pub(crate) fn graph(diagram: &Diagram) -> Option<String> {
     svg.filter(|svg| svg.len() <= LARGEST_GRAPH)
 }
 
-/// Writes the page of a run: whole, and in place of another page only.
+/// Writes the page of a run whole; it overwrites only another page.
 ///
 /// # Errors
 /// A file that cannot be written, or that is not a page.
@@ -184,7 +184,7 @@ fn write_kept(path: &Path, summary: &impl Serialize, rows: Option<&Path>) -> Res
         .as_ref()
         .and_then(|file| Shown::of(file.columns(), &[]).ok());
     let shown = shown.unwrap_or_default();
-    // The fault stands in the page without them, too.
+    // The fault also stands in the page without them.
     let drawing = kept.and_then(|file| drawing(&file, &shown).ok());
     write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
 }

@@ -123,7 +123,7 @@ struct Running {
 }
 
 impl Running {
-    /// The report of a run that has come to its end.
+    /// The report of a run that has reached its end.
     fn report(&mut self) -> Report {
         self.clock.stepping = self.stepping_since.elapsed().as_secs_f64();
         let mut report = self.run.report();

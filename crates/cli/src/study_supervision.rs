@@ -6,7 +6,7 @@
 //!
 //! A library that was loaded stays, and FMUs keep memory, open files and thread-local keys. So a worker that has loaded
 //! many, or has grown, hands over to a new one. A run that does not start in a worker that has made others is made again in
-//! a worker of its own, too.
+//! a worker of its own as well.
 //!
 //! Runs on several threads share a process, and any of them may have ended it. A process a run would show which, but
 //! takes ten times as long as a short run. So the worker notes in a file in memory what each thread is about to do,
@@ -64,7 +64,7 @@ pub(crate) struct Job {
 }
 
 /// Cases with one message whose runs do not start in a worker of their own, either, before the message is believed
-/// in workers that have made others, too: each such case takes a process.
+/// in workers that have also made others: each such case takes a process.
 const ENOUGH_CASES: u32 = 3;
 
 /// Messages of runs that do not start.
@@ -134,7 +134,7 @@ impl Wear {
     }
 }
 
-/// What a worker leaves to the next one, in place of its runs in progress.
+/// What a worker leaves to the next one, instead of its runs in progress.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Handover {
     /// Runs that did not start; other workers make them, each one, unless this one has made one row.

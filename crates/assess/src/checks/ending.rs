@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::short;
 
-/// The end of a run, as its report or its summary has it: read from a summary, too, in which unknown values are null.
+/// The end of a run, as its report or its summary has it: also read from a summary, in which unknown values are null.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct RunEnd {
@@ -18,7 +18,7 @@ pub struct RunEnd {
     pub stop_time: Option<f64>,
     /// How far the coupling changes the result.
     pub verdict: Option<Verdict>,
-    /// Whether it diverges by its coupling; null, too, in a summary of a run that crashed.
+    /// Whether it diverges by its coupling; also null in a summary of a run that crashed.
     pub divergence: Option<Divergence>,
     /// The integrated energy that the coupling made at all power bonds together, at its greatest magnitude, J.
     pub peak_residual_energy_integrated: Option<f64>,

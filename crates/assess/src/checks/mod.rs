@@ -195,7 +195,7 @@ pub struct Violation {
     pub time: Option<f64>,
     /// How far it is beyond what is allowed, in the unit of the signal.
     pub excess: Option<f64>,
-    /// A run that ends early shows it, too: later values change nothing.
+    /// A run that ends early also shows it: later values change nothing.
     pub is_definite: bool,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use gyrator_system::{Choice, InterfaceModel, Spanned, SystemFile};
 use serde::Serialize;
 
-/// What [`Coupling::interface_order`] is called: `order` alone is a parameter of methods, too.
+/// What [`Coupling::interface_order`] is called: `order` alone is also a parameter of methods.
 pub(crate) const INTERFACE_ORDER: &str = "interface order";
 /// The option of an interface model that depends on its order.
 pub(crate) const FORCE: &str = "force";

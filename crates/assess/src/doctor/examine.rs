@@ -76,7 +76,7 @@ pub struct Diagnosis {
     pub steps: f64,
     /// The same of whole runs, which verify.
     pub verification_steps: f64,
-    /// Communication steps of units in the short ones, those that were made again, too.
+    /// Communication steps of units in the short ones, including repeated steps.
     pub unit_steps: f64,
     /// Remarks.
     pub notes: Vec<String>,

@@ -21,7 +21,8 @@ const MOST_STATES: usize = 30;
 const SIGNIFICANT: f64 = 1e-3;
 /// One sample in so many, the last ones, is held back.
 const HELD_BACK: usize = 4;
-/// Modes that miss the samples held back by more than this part of them are none: of a system that is not linear, or of events.
+/// Modes that miss the samples held back by more than this part of them do not count: they come from a system that is not
+/// linear, or from events.
 const MISSED: f64 = 0.3;
 /// Samples held back that are below this part of the others have faded; noise has no part in the judgement.
 const FADED: f64 = 1e-3;

@@ -110,7 +110,7 @@ pub(crate) struct Course {
     pub(crate) names: Vec<String>,
     /// A row for each communication point, with a value for each output.
     pub(crate) rows: Vec<Vec<f64>>,
-    /// Communication steps of units in a macro-step, those that were made again, too.
+    /// Communication steps of units in a macro-step, including repeated steps.
     pub(crate) unit_steps: f64,
     /// Mean time of a macro-step, s.
     pub(crate) seconds: f64,

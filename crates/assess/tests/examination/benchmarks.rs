@@ -193,7 +193,7 @@ fn error(rows: Option<&Vec<Vec<f64>>>, truth: &[Vec<f64>]) -> f64 {
 
 /// How often the units exchange values in a macro-step in the runs that proposals are judged by.
 const INNER: usize = 32;
-/// Part of an error by which a proposal may be worse: the judging runs have errors, too.
+/// Part of an error by which a proposal may be worse: the judging runs also have errors.
 const ROUNDING: f64 = 1e-3;
 /// Part of the communication steps of units in a run of 10⁵ macro-steps that an examination may make.
 const COST: f64 = 0.05;

@@ -123,7 +123,7 @@ fn the_first_gain_that_makes_a_loop_stable_is_named_for_a_set_up() {
     assert!(!stable.notes.iter().any(|note| note.contains("set-up")));
 }
 
-/// ẋ = −x by held values is 1 − h in place of e^−h.
+/// ẋ = −x by held values is 1 − h instead of e^−h.
 #[test]
 fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
     let diagnosis = diagnose(0.1, "stale", None).unwrap();

@@ -50,8 +50,8 @@ impl Drawn {
         system
     }
 
-    /// Of a whole run at so many times the macro-step: the greatest error of an output over its range, the greatest error
-    /// as root of the mean square, and steps of units in a macro-step; infinite errors if the run is not finite.
+    /// Of a whole run at so many times the macro-step: the greatest error of an output over its range, the greatest RMS
+    /// error, and steps of units in a macro-step. Errors are infinite if the run is not finite.
     fn error(&mut self, file: &SystemFile, factor: f64) -> (f64, f64, f64) {
         let mut at = self.0.clone();
         at.step_size *= factor;

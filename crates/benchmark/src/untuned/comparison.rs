@@ -69,7 +69,7 @@ impl Comparison {
         }
     }
 
-    /// The error of the coupling; infinite if a run does not come to its end.
+    /// The error of the coupling; infinite if a run does not reach its end.
     fn error(&self, roles: &RoleAssignment, file: SystemFile) -> Result<f64, MeasureError> {
         let Some(recording) = record(roles, file.clone())? else {
             return Ok(f64::INFINITY);

@@ -121,7 +121,7 @@ impl LivePage {
     pub(crate) fn close(&self, outcome: &Result<Exit, Failure>) {
         if !self.serving.wait_for_run() {
             let (begin, state) = self.serving.last_state();
-            // A value that an FMU may have written in place of a report is dropped.
+            // A value that an FMU may have written instead of a report is dropped.
             let report = state.map(|state| state.report).filter(Value::is_object);
             let report = report.map(|report| summary_so_far(&begin.unwrap_or_default(), report));
             let crash = self.crash.get().cloned();

@@ -73,9 +73,9 @@ struct Parameter {
     /// Whole numbers only.
     is_whole: bool,
     words: &'static [&'static str],
-    /// Names of components are allowed, too.
+    /// Names of components are also allowed.
     takes_names: bool,
-    /// Names of signals are allowed, too.
+    /// Names of signals are also allowed.
     takes_signals: bool,
     /// Any text is allowed, or the path of any file.
     takes: Option<&'static str>,

@@ -124,7 +124,7 @@ fn free_name(path: &Path, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The longest of the recommended stop times and the shortest of the steps; the keys for which there is none.
+/// The longest of the recommended stop times and the shortest of the steps; the keys that have none.
 fn recommend(file: &mut SystemFile, of_fmus: &[DefaultExperiment]) -> Vec<&'static str> {
     let all = |of: fn(&DefaultExperiment) -> Option<f64>| of_fmus.iter().filter_map(of);
     let stop = all(|fmu| fmu.stop_time).reduce(f64::max);

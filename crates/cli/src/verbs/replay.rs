@@ -231,7 +231,7 @@ fn damaged(path: &Path, error: &ReadError) -> Failure {
     }
 }
 
-/// The recordings in a folder that was named in place of one of them.
+/// The recordings in a folder that was named instead of one of them.
 fn advice_on_folder(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());

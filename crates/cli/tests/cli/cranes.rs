@@ -101,8 +101,8 @@ const THIRD_CRANE: [&str; 16] = [
     "circuit2.v_h3=1.8e-5",
 ];
 
-/// With all of the displacement error fed back this crane diverges in steps of 20 ms; with half of it, and with the share that
-/// the friction allows, the lengths stay within 0.1 mm of those with steps of 2 ms.
+/// With all of the displacement error fed back this crane diverges in steps of 20 ms. With half of it, and with the share that
+/// the friction allows, the lengths stay within 0.1 mm of a run with steps of 2 ms.
 #[test]
 fn half_of_the_displacement_error_is_enough_and_all_of_it_too_much() {
     let bench = Bench::new();

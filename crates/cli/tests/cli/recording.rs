@@ -256,7 +256,7 @@ fn a_system_without_outputs_says_so() {
     assert_eq!(rows.len(), 11);
 }
 
-/// A run that ends where it starts has initial values, too.
+/// A run that ends where it starts also has initial values.
 #[test]
 fn initial_values_need_no_time_to_run() {
     let bench = Bench::new();

@@ -529,7 +529,7 @@ fn a_silent_host_ends_the_run() {
     assert!(stderr.contains("kept in out.csv"), "{stderr}");
 }
 
-/// A call longer than the interval of keep-alive is none of a lost host; it has its own limit.
+/// A call longer than the interval of keep-alive does not count as a lost host; it has its own limit.
 #[test]
 fn a_long_call_is_no_loss() {
     let bench = bench();
@@ -647,7 +647,7 @@ fn a_token_is_needed() {
     assert!(text.contains("the token is not one of this host"), "{text}");
     served.note_with("refused: the token is not one of this host");
     drop(good);
-    // In plain text, too, which is refused elsewhere than on this machine.
+    // Also in plain text, which is refused elsewhere than on this machine.
     let plain = Served::start(&bench, &["--plain-text"]);
     let text = refusal(Opener {
         url: HostUrl::parse(&plain.url).unwrap(),

@@ -107,7 +107,7 @@ fn a_state_at_the_end_continues_with_a_later_stop_time() {
         "run system.toml -e 0.01 --isolate --save-state one.state",
     );
     let outputs = "--output-variable bond.* --output-variable *";
-    // A run that goes on saves, too.
+    // A run that goes on also saves.
     succeed(
         &bench,
         "run system.toml -e 0.015 --resume one.state --save-state two.state",

@@ -247,7 +247,7 @@ final = "bad.y"
     assert_eq!(cell(&table, 3, "steps"), "");
 }
 
-/// A mistake that keeps every run from its beginning is none of a case.
+/// A mistake that keeps every run from its beginning does not belong to a case.
 #[test]
 fn a_study_of_which_no_run_can_begin_fails() {
     let bench = Bench::new();

@@ -135,7 +135,7 @@ pub struct Chart {
     is_logarithmic: bool,
     has_decades: bool,
     x_range: Option<(f64, f64)>,
-    /// Names of x = 0, 1, 2, … in place of numbers.
+    /// Names of x = 0, 1, 2, … instead of numbers.
     categories: Vec<String>,
     lines: Vec<Line>,
 }

@@ -19,7 +19,7 @@ impl Extremes {
         second: f64::NAN,
     };
 
-    /// Takes a value that comes after those that were taken. One that is not finite is none.
+    /// Takes a value that comes after those that were taken. One that is not finite does not count.
     #[inline]
     pub fn take(&mut self, value: f64) {
         let (least, greatest) = match self.first < self.second {

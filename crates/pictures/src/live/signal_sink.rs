@@ -20,7 +20,7 @@ const RING: usize = 512;
 
 /// Takes the rows of a run and puts them into [buckets](Bucket). A row neither waits, nor locks, nor allocates.
 ///
-/// A bucket is handed over when it has lasted for a 2000th of the run, or when it is wanted; if the ring has no room, it
+/// A bucket is handed over when it has lasted for a 2000th of the run, or when it is wanted. If the ring has no room, it
 /// goes on, and its extremes cover a longer stretch.
 pub struct SignalSink {
     start: Sender<Signals>,

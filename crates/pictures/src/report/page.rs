@@ -125,7 +125,7 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(hash))
 }
 
-/// A template with contents in place of `{{NAME}}`. Contents are not looked at again.
+/// A template with contents instead of `{{NAME}}`. Contents are not looked at again.
 fn filled(template: &str, contents: impl Fn(&str) -> String) -> String {
     let mut parts = template.split("{{");
     let mut page = parts.next().unwrap_or_default().to_owned();

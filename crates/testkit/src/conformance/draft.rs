@@ -55,7 +55,7 @@ impl Draft {
         }
     }
 
-    /// Makes so many macro-steps in place of [`STEPS`].
+    /// Makes so many macro-steps instead of [`STEPS`].
     pub(super) fn steps(mut self, steps: u32) -> Self {
         self.steps = steps;
         self

@@ -69,7 +69,7 @@ fn looks_ahead(combination: &Combination) -> Result<bool, String> {
 /// of the source after it, and not for ever. If units take turns, a unit may know what is published
 /// at the end of its step, or of the source's.
 pub(super) fn no_input_depends_on_later_outputs(combination: &Combination) -> Result<(), String> {
-    // Steps that are undone have inputs, too, and the signal moves the points where it is published.
+    // Steps that are undone also have inputs, and the signal moves the points where it is published.
     if combination.moves_points() {
         return Ok(());
     }

@@ -382,7 +382,7 @@ fn with_smaller_values(given: &SystemFile, part: f64, looped: &[String]) -> Syst
     system
 }
 
-/// The system with connections in place of its bonds, whose efforts are multiplied by this.
+/// The system with connections instead of its bonds, whose efforts are multiplied by this.
 fn with_smaller_efforts(given: &SystemFile, part: f64) -> SystemFile {
     let mut system = given.clone();
     for bond in std::mem::take(&mut system.bonds) {
