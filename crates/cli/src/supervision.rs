@@ -183,8 +183,8 @@ impl Plan<'_> {
         output.is_some_and(|output| name == output || name == rows_path(output))
     }
 
-    /// Makes sure that the result of a run that has reached its end is there: an FMU may have deleted it since
-    /// . `is_silenced`: the worker could not report by itself.
+    /// Makes sure that the result of a run that has reached its end is there: an FMU may have deleted
+    /// it since. `is_silenced`: the worker could not report by itself.
     fn check(
         &self,
         exit: Exit,

@@ -97,8 +97,8 @@ fn r39_a_run_that_was_reported_is_not_abandoned() {
     assert_eq!(bench.rows("out.csv").1.len(), 11);
 }
 
-/// While the run goes on, and after it, while a companion is in a call that does not return: the run has reached its end then,
-/// without error bars.
+/// While the run goes on, and after it, while a companion is in a call that does not return: the run has reached its end
+/// then, without error bars.
 #[test]
 fn a_run_with_error_bars_keeps_its_rows() {
     for (function, fault_time, rows, code) in [("do_step", 0.5, 5, 130), ("short_step", 0.1, 11, 0)]
