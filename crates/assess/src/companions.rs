@@ -16,7 +16,7 @@ pub struct Assessment {
     pub bars: Vec<ErrorBar>,
     /// From which runs, or why there are none.
     pub note: String,
-    /// The verdict of the bars on the run; `None` where there are none.
+    /// The verdict of the bars on the run; `None` if there are none.
     pub verdict: Option<Verdict>,
     /// Names of the signals whose error may be of another verdict.
     pub doubtful: Vec<String>,
@@ -44,12 +44,12 @@ impl From<String> for NoRows {
     }
 }
 
-/// Estimates the errors of the signals `variables` of a run with the macro-step `step_size`, s, from companions at half
+/// Estimates the errors of the signals `variables` of a run with the macro-step `step_size`, s. The companions are at half
 /// and twice the macro-step, and at a quarter of it if these leave a signal in doubt or the one at twice fails. If the one at
-/// half fails, at twice and four times. `wanted` is the relative error for which macro-steps are given.
+/// half fails, they are at twice and four times. `wanted` is the relative error for which macro-steps are given.
 ///
-/// `rows` gives the rows of the companion whose macro-step is so many times that of the run, or says why there are
-/// none: for each level once, in the order in which they are needed.
+/// `rows` gives the rows of the companion whose macro-step is so many times the run's, or says why there are none: for
+/// each level once, in the order in which they are needed.
 pub fn assess(
     run: &Table,
     step_size: f64,
@@ -100,8 +100,8 @@ pub fn assess(
 }
 
 impl Assessment {
-    /// Puts the verdict of the bars in place of the one that the run alone has given: they are the second run that verifies a suspicion.
-    /// A companion that ended in a value that is not finite verifies it, too, if the run's own estimate is above its signals. `advice` is
+    /// Replaces the verdict that the run alone has given by the verdict of the bars: they are the second run that verifies a suspicion. A
+    /// companion that ended in a value that is not finite also verifies it, if the run's own estimate is above its signals. `advice` is
     /// for a run that diverges.
     pub fn amend(&self, report: &mut Report, advice: impl FnOnce(Option<bool>) -> String) {
         let is_suspected = report.divergence == Divergence::Suspected;
@@ -127,7 +127,7 @@ impl Assessment {
             Some(verdict) => {
                 report.settle(Divergence::None);
                 report.verdict = verdict;
-                // A part is no worse than the whole.
+                // A part cannot be worse than the whole.
                 for bond in &mut report.bonds {
                     bond.verdict = bond.verdict.min(verdict);
                 }

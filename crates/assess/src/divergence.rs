@@ -2,7 +2,7 @@
 //!
 //! The command line verifies with it what one run makes suspicious, and the doctor what its probes show. It makes no runs.
 //!
-//! Growth that goes away at half the step cannot be the rule: of 433 explosions 353 explode at half the step, too, some of
+//! Growth that goes away at half the step cannot be the rule: of 433 explosions 353 also explode at half the step, some of
 //! them faster. So the rule looks at the difference of the two runs. Its thresholds were found on 770 clear explosions and
 //! 1873 healthy runs of 150 to 6000 steps: linear, cubic, contact, friction, noise, self-exciting, chaos, late steps.
 //! Truth was a Runge-Kutta run of the whole system. Of the explosions 745 were found, and 25 could not be told. No healthy
@@ -24,14 +24,14 @@ const OWN_GROWTH: f64 = 2.0;
 const DOUBTFUL: f64 = 0.8;
 /// Errors from so much of the range on are in doubt in any case: twice the range.
 const DOUBTFUL_ANYWAY: f64 = 2.02;
-/// The error of a signal that moves in the run alone, as that of a switch which one of them has not met: it has no range to compare
-/// with. In doubt, and no more.
+/// The error of a signal that moves in one of the runs only, such as a switch that the other run has not met: it has no range to
+/// compare with. In doubt, and no more.
 const UNKNOWN: f64 = 2.5;
 /// Fewest macro-steps since the first motion, and in the stretch that is looked at.
 pub(crate) const SHORT: usize = 16;
-/// The growth in each third of a shorter run that explodes. A choice: powers of ten a step are no event.
+/// The growth in each third of a shorter run that explodes. A choice: events do not grow by powers of ten a step.
 const EACH_THIRD: f64 = 10.0;
-/// The stretch begins where the range was at most one part in so many of that in the end. Growth by so much is worth a note.
+/// The stretch begins when the range was at most one part in so many of the final range. Growth by so much is worth a note.
 const STRETCH: f64 = 30.0;
 /// The difference grows if its last quarter is so many times its second quarter.
 const GROWS: f64 = 2.0;
@@ -53,17 +53,17 @@ pub enum Decision {
     Diverging,
     /// The two runs do not tell.
     CannotTell,
-    /// The run does not diverge: judge its error as that of any run. Growth that it has is the system's, or that of an
-    /// FMU's own solver.
+    /// The run does not diverge: judge its error as for any run. If it grows, the system or an FMU's own solver makes
+    /// it grow.
     Ordinary,
 }
 
-/// How a signal of a run differs from that of a run at half of every communication step.
+/// How a signal differs between a run and a run at half of every communication step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// The greatest error of the run, estimated, over the range that the signal has without it: D/R₂·(1 + max(1, R₁/R₂)),
-    /// with the greatest difference D and the ranges R₁ of the run and R₂ of the other. Median 1.08 times the true
-    /// error, .97 to 2.67 times for nine in ten.
+    /// The greatest error of the run, estimated, over the range of the signal without it: D/R₂·(1 + max(1, R₁/R₂)). D is
+    /// the greatest difference, R₁ the range in the run, R₂ the range in the other one. Median 1.08 times the true error,
+    /// .97 to 2.67 times for nine in ten.
     pub error: f64,
     /// The greatest difference over the smaller of the two ranges.
     pub over_smaller_range: f64,
@@ -128,8 +128,8 @@ impl Difference {
     }
 }
 
-/// Compares the looped signals of a run with those of the run at half of every communication step, at the communication
-/// points of the run. Each item has the values of one signal in both; a run that ended early has fewer.
+/// Compares the looped signals of a run with the run at half of every communication step, at the communication points
+/// of the run. Each item has the values of one signal in both; a run that ended early has fewer.
 ///
 /// Only signals in a loop count: a counter of steps beside it spoils the comparison.
 #[must_use]
@@ -239,7 +239,7 @@ pub(crate) fn has_grown_much(values: &[f64]) -> bool {
     grows_since_a_third(values, STRETCH)
 }
 
-/// Whether it has grown at least twofold, as that of a run that is suspicious.
+/// Whether the range has grown at least twofold, as in a suspicious run.
 pub(crate) fn grows_after_a_third(values: &[f64]) -> bool {
     grows_since_a_third(values, OWN_GROWTH)
 }
@@ -250,16 +250,16 @@ fn grows_since_a_third(values: &[f64], factor: f64) -> bool {
     range_in_all > ROUNDING * greatest(values) && range_in_all >= factor * range(early)
 }
 
-/// Whether the range grows at least tenfold in the second third of the values and again in the last one: of one jump that is not
-/// so, nor of any power of the time below the fifth.
+/// Whether the range grows at least tenfold in the second third of the values and again in the last one. One jump does not do
+/// so, nor any power of the time below the fifth.
 fn explodes(values: &[f64]) -> bool {
     let after = |thirds: usize| range(&values[..(values.len() * thirds).div_ceil(3)]);
     let [early, middle, late] = [1, 2, 3].map(after);
     early > 0.0 && middle >= EACH_THIRD * early && late >= EACH_THIRD * middle
 }
 
-/// The last row at which the range so far was at most [one part in thirty](STRETCH) of that in the end, at least
-/// [`SHORT`] rows before the end: a late step is no growth.
+/// The last row at which the range so far was at most [one part in thirty](STRETCH) of the final range. It is at least
+/// [`SHORT`] rows before the end: a late step does not count as growth.
 fn stretch_start(values: &[f64]) -> usize {
     let end = range(values);
     let (mut least, mut greatest) = (f64::INFINITY, f64::NEG_INFINITY);

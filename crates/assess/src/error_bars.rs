@@ -1,12 +1,12 @@
 //! The error of a signal from runs at three macro-steps: Richardson extrapolation with the observed order
 //! (Richardson & Gaunt 1927; Roache 1994, "grid convergence").
 //!
-//! With y(h) = y + e·hᵖ, runs at steps of the ratio 2 differ by d₁ = y(h) − y(h/2) and d₂ = y(2h) − y(h), and
-//! r = ‖d₂‖ / ‖d₁‖ = 2ᵖ. The error of y(h) is d₁·r/(r − 1). The ratio is that of the whole signal, so that errors
-//! that grow with time are estimated well, too. If these runs leave a signal in doubt, a run at a quarter of the
-//! macro-step takes the place of the one at twice it: the error is (y(h) − y(h/4))·r²/(r² − 1), with the ratio r of
-//! y(h) − y(h/2) and y(h/2) − y(h/4). Studies on random systems measure how good the estimates are
-//! (`tests/system/error_bars.rs`, `tests/system/doubtful_bars.rs`).
+//! With y(h) = y + e·hᵖ, runs at steps of the ratio 2 differ by d₁ = y(h) − y(h/2) and d₂ = y(2h) − y(h), and r = ‖d₂‖
+//! / ‖d₁‖ = 2ᵖ. The error of y(h) is d₁·r/(r − 1). The ratio is of the whole signal, so that errors that grow with time
+//! are also estimated well. If these runs leave a signal in doubt, a run at a quarter of the macro-step replaces the
+//! one at twice it. The error is then (y(h) − y(h/4))·r²/(r² − 1), with the ratio r of y(h) − y(h/2) and y(h/2) −
+//! y(h/4). Studies on random systems measure how good the estimates are (`tests/system/error_bars.rs`,
+//! `tests/system/doubtful_bars.rs`).
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ use crate::size::{correlation, greatest, grows, range, rms};
 struct Requirements {
     /// Observed orders that are believed.
     orders: RangeInclusive<f64>,
-    /// Least correlation of the two. Both have the shape of the leading error where that leads; unrelated ones of a
+    /// Least correlation of the two. Both have the shape of the leading error if that leads; unrelated ones of a
     /// thousand points have 0.03.
     correlation: f64,
 }
@@ -46,23 +46,23 @@ const COARSER: Requirements = Requirements {
 /// error: the factor of the order 2 then is within 1.5 for each order from 1 on.
 const GREATEST_ORDER: f64 = 2.0;
 
-/// Least order that an estimate from a quarter of the macro-step uses: that of held inputs. Of the systems of the study the
-/// errors without a clear order follow it.
+/// Least order that an estimate from a quarter of the macro-step uses: the order of held inputs. In the systems of the
+/// study, errors without a clear order follow it.
 const LEAST_ORDER: f64 = 1.0;
 
-/// Without a clear order, the error over the difference from a quarter of the macro-step: the geometric mean of 4/3, which
-/// is that of the order 1, and 1, that of a run at a quarter without an error. Either is within 1.16.
+/// Without a clear order, the error over the difference from a quarter of the macro-step. It is the geometric mean of 4/3,
+/// for the order 1, and 1, for a run at a quarter without an error. Either is within 1.16.
 const WITHOUT_ORDER: f64 = 1.154_700_538_379_251_5;
 
-/// The difference of y(h/2) and y(h/4) over that of y(h) and y(h/2) from which on a signal stays in doubt: if the finest
-/// runs differ more than the coarser ones, by more than such chance as two unrelated errors bring. A choice.
+/// A signal stays in doubt from this ratio on: difference of y(h/2) and y(h/4) over difference of y(h) and y(h/2). The
+/// finest runs then differ more than the coarser ones, by more than two unrelated errors do by chance. A choice.
 const GREATEST_RISE: f64 = 2.0;
 
 /// Difference, relative to the greatest value, below which rounding may be the cause: a million steps add up
 /// 1e6 · 2⁻⁵³ at most.
 const ROUNDING: f64 = 1e-9;
 
-/// Why there is no error of a signal that diverges.
+/// Why a signal that diverges has no error.
 const ENDLESS: &str = "it grows without end, and less at half the macro-step";
 
 /// Windows of the running maximum have at least one part in so many of a run: a choice.
@@ -75,12 +75,12 @@ pub enum Levels {
     HalfAndTwice,
     /// Half and a quarter of the macro-step, if twice the macro-step leaves signals in doubt.
     HalfAndQuarter,
-    /// Twice and four times the macro-step, where an FMU cannot take less.
+    /// Twice and four times the macro-step, if an FMU cannot take less.
     TwiceAndFourTimes,
 }
 
 impl Levels {
-    /// The macro-steps of the companions over that of the run.
+    /// The macro-steps of the companions over the run's.
     #[must_use]
     pub const fn factors(self) -> [f64; 2] {
         match self {
@@ -164,7 +164,7 @@ impl Results<'_> {
 pub struct ErrorBar {
     /// Name of the signal's column.
     pub variable: String,
-    /// Root of the mean square over the rows, in the unit of the signal; `None` where it is not known.
+    /// Root of the mean square over the rows, in the unit of the signal; `None` if it is not known.
     pub error: Option<f64>,
     /// The greatest magnitude, in the unit of the signal.
     pub max_error: Option<f64>,
@@ -177,13 +177,13 @@ pub struct ErrorBar {
     /// The error relative to the range of the signal in the finest run, in a word.
     pub verdict: Verdict,
     /// How far the run is from the companion next to it in macro-step: root of the mean square, relative to the range
-    /// of the signal in the finest run. Known also where the error is not.
+    /// of the signal in the finest run. Known also if the error is not.
     pub relative_difference: Option<f64>,
-    /// Why there is no error.
+    /// Why the error is not known.
     pub reason: Option<String>,
-    /// Half the height of the bar at each row of the run: the running maximum of the estimate's magnitude over the
-    /// mean time from one change of its sign to the next, since the difference of two runs passes through zero.
-    /// Empty where it is not known.
+    /// Half the height of the bar at each row of the run. It is the running maximum of the estimate's magnitude over
+    /// the mean time between changes of its sign, since the difference of two runs passes through zero. Empty if it is
+    /// not known.
     #[serde(skip)]
     pub bars: Vec<f64>,
 }
@@ -343,9 +343,9 @@ impl<'a> Signal<'a> {
     /// Whether it grows beyond its range, by what half the macro-step does not show; `near` is the difference.
     ///
     /// The error is between once the difference, at a high order, and twice it, at the first: one and a half times
-    /// here. The range without an error is not known where half the macro-step grows, too. An amplitude a·exp(g·h) with
-    /// R at h and R₂ at h/2 has R₂²/R without it, and the error grows by as much as the difference: the first order's
-    /// 2 becomes (R + R₂)/R₂.
+    /// here. The range without an error is not known if half the macro-step grows as well. An amplitude a·exp(g·h) with
+    /// R at h and R₂ at h/2 has R₂²/R without it. The error grows by as much as the difference: the first order's 2
+    /// becomes (R + R₂)/R₂.
     fn diverges(&self, near: &[f64]) -> bool {
         let [at_run, at_half] = [range(self.run), range(self.first)];
         let relative = rms(near) / at_half;
@@ -354,7 +354,7 @@ impl<'a> Signal<'a> {
     }
 
     fn differences(&self, levels: Levels, grid: &Grid) -> Differences {
-        // At all places of `near`, and at those of `far`.
+        // At all places of `near`, and at all of `far`.
         let near = |[run, first]: &[usize; 2]| match levels.has_half() {
             true => self.run[*run] - self.first[*first],
             false => self.first[*first] - self.run[*run],
@@ -402,7 +402,7 @@ struct Estimate {
 }
 
 impl Differences {
-    /// Whether they may come from rounding alone; `values` are those of the finest run.
+    /// Whether they may come from rounding alone; `values` come from the finest run.
     fn are_rounding(&self, values: &[f64]) -> bool {
         let greatest_rms = rms(&self.near).max(rms(&self.fine)).max(rms(&self.coarse));
         greatest_rms <= ROUNDING * greatest(values)
@@ -515,7 +515,7 @@ mod tests {
                 let bar = judge(levels, |t, h| t.sin() + 5.0 * h.powf(order) * t.cos());
                 let size = 5.0 * STEP.powf(order);
                 let error = bar.error.unwrap();
-                // Ten seconds are no whole number of periods.
+                // Ten seconds do not hold a whole number of periods.
                 assert!(
                     (error / (size / 2_f64.sqrt()) - 1.0).abs() < 0.05,
                     "{bar:?}"
@@ -531,8 +531,8 @@ mod tests {
         }
     }
 
-    /// Errors of the first order, and sixteen times that at twice the macro-step, which is beyond a limit: the factor of the order 2
-    /// gives two thirds of the error, that of the observed order half of it.
+    /// Errors of the first order. At twice the macro-step, which is beyond a limit, they are sixteen times as large. The factor of
+    /// the order 2 gives two thirds of the error, the factor of the observed order half of it.
     #[test]
     fn the_order_of_a_run_beyond_its_limit_counts_as_two() {
         let size = |h: f64| if h > STEP { 16.0 * h } else { h };

@@ -4,10 +4,10 @@ use gyrator::registry::ParameterKind;
 use gyrator::step_control::STEP_CONTROLS;
 use gyrator_system::{Choice, Spanned, SystemFile, Value};
 
-/// The same system with all communication steps `factor` times as long: the macro-step, those of components, the
-/// exchange steps of interface models, and the steps of a step control, whose tolerances are the square of that, as errors
-/// of the second order are. Without limits of the residual energy, which would end it at another time than the run that it
-/// accompanies.
+/// The same system with all communication steps `factor` times as long: the macro-step, the steps of components, the
+/// exchange steps of interface models, and the steps of a step control. The tolerances of a step control change by the
+/// square of `factor`, as errors of the second order do. It has no limits of the residual energy, which would end it at
+/// another time than the run that it accompanies.
 #[must_use]
 pub fn at_other_step(system: &SystemFile, factor: f64) -> SystemFile {
     let mut system = system.clone();

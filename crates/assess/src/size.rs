@@ -14,7 +14,7 @@ pub(crate) fn greatest(values: &[f64]) -> f64 {
         .fold(0.0, |greatest: f64, value| greatest.max(value.abs()))
 }
 
-/// Root of the mean square, also where squares overflow.
+/// Root of the mean square, also if squares overflow.
 pub(crate) fn rms(values: &[f64]) -> f64 {
     let greatest = greatest(values);
     if greatest == 0.0 || values.is_empty() {

@@ -4,12 +4,13 @@ use gyrator::Verdict;
 
 use crate::error_bars::{ErrorBar, Levels};
 
-/// The verdict on a run: that on the signal with the greatest relative error, and the names of the signals that stay in doubt.
+/// The verdict on a run, and the names of the signals that stay in doubt. The run has the verdict of the signal with the
+/// greatest relative error.
 ///
-/// A signal without a clear order counts if its order makes no difference: the error at the order p is 2ᵖ/(2ᵖ − 1)
-/// times the difference from half the macro-step, from 2 to 1, and 1/(2ᵖ − 1) times that from twice the macro-step, from
-/// 1 to a third at p = 2. If these are on both sides of a limit, the signal is in doubt, and counts with the smaller one; so is each
-/// signal without an error at half and a quarter. The verdict is `cannot-tell` if all signals are in doubt, and without signals.
+/// A signal without a clear order counts if its order makes no difference. At the order p, the error is 2ᵖ/(2ᵖ − 1) times the
+/// difference from half the macro-step: from 2 to 1. It is 1/(2ᵖ − 1) times the difference from twice the macro-step: from 1 to a
+/// third at p = 2. If these are on both sides of a limit, the signal is in doubt, and counts with the smaller one; so is each signal
+/// without an error at half and a quarter. The verdict is `cannot-tell` if all signals are in doubt, and without signals.
 #[must_use]
 pub fn verdict(bars: &[ErrorBar], levels: Levels) -> (Verdict, Vec<String>) {
     let factors = match levels {

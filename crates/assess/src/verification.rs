@@ -63,7 +63,7 @@ impl Course {
     }
 
     fn keep(&mut self, time: f64, steps: u64, reals: &[f64]) {
-        // One row more: that of the start.
+        // One row more, for the start.
         if self.times.len() > self.most_rows() {
             *self = self.every_second();
             return self.push(time, steps, reals);
@@ -203,10 +203,10 @@ pub struct Verification {
     pub is_calm: bool,
     /// The first run has grown at least thirtyfold.
     pub has_grown_much: bool,
-    /// The error of the first run, as root of the mean square relative to the range, of the signal with the greatest one: for errors
-    /// of the first order, twice the difference from half the step.
+    /// The greatest error of a signal in the first run: root of the mean square, relative to the range. For errors of the first
+    /// order, it is twice the difference from half the step.
     pub error: Option<f64>,
-    /// All steps of the second run over those of the first one: ½, or 2 if an FMU takes no shorter step.
+    /// All steps of the second run relative to the first one: ½, or 2 if an FMU takes no shorter step.
     pub factor: f64,
     /// Macro-steps of the second run.
     pub steps: u64,
@@ -257,7 +257,7 @@ impl Verification {
         report.coupling_error_estimate = Some(error);
         report.estimated_verdict = Verdict::from_relative_error(error);
         for bond in &mut report.bonds {
-            // A part is no worse than the whole, of which the second run shows all signals in loops.
+            // A part cannot be worse than the whole, of which the second run shows all signals in loops.
             let estimate = bond
                 .coupling_error_estimate
                 .map_or(error, |own| own.min(error));
@@ -274,7 +274,7 @@ pub struct Comparing(Arc<Mutex<Comparison>>);
 #[derive(Debug)]
 struct Comparison {
     first: Course,
-    /// All steps of the second run over those of the first one.
+    /// All steps of the second run relative to the first one.
     factor: f64,
     /// Signal by signal, at the times of the first run.
     values: Vec<Vec<f64>>,
@@ -290,7 +290,7 @@ struct Comparison {
 }
 
 impl Comparing {
-    /// With the course of the first run; all steps of the second one are `factor` times as long: half, or twice where an FMU
+    /// With the course of the first run; all steps of the second one are `factor` times as long: half, or twice if an FMU
     /// takes no less.
     #[must_use]
     pub fn with(first: Course, factor: f64) -> Self {

@@ -31,7 +31,7 @@ pub struct Benchmark {
         fn(&RoleAssignment, &'static Case, &Progress<'_>) -> Result<(), MeasureError>,
     /// Draws the counterparts of the figures of its source.
     pub(crate) figures: fn(&RoleAssignment) -> Result<Vec<Chart>, MeasureError>,
-    /// Makes further rows of those of all cases that were run; judged where that is all of them.
+    /// Makes further rows from the rows of all cases that were run; judged if all cases were run.
     pub(crate) conclude: fn(&[BenchmarkRow]) -> Vec<BenchmarkRow>,
 }
 
@@ -79,7 +79,7 @@ pub enum MeasureError {
     /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// There is no reference solution.
+    /// The reference solution has not converged.
     #[error(transparent)]
     Reference(#[from] NotConverged),
     /// An FMU has no such output.
@@ -88,7 +88,7 @@ pub enum MeasureError {
     /// A word of the benchmark's own does not fit.
     #[error("{0}")]
     NoEntry(String),
-    /// There is no compensator.
+    /// The synthesis found no compensator.
     #[error(transparent)]
     Synthesis(#[from] gyrator::h_infinity::SynthesisError),
     /// Nothing was learned.
@@ -248,8 +248,8 @@ impl Benchmark {
         self.cases.iter().find(|case| case.name == name)
     }
 
-    /// Whether a case takes a minute or more, or judges by bars that are not the benchmark's own, so that it is to be run only where
-    /// it or its benchmark is asked for.
+    /// Whether a case takes a minute or more, or judges by bars that are not the benchmark's own, so that it is to be run only if it
+    /// or its benchmark is asked for.
     #[must_use]
     pub fn is_long(&self, case: &Case) -> bool {
         let is_search =

@@ -40,8 +40,8 @@ impl Channel {
         }
     }
 
-    /// With a compensator in seconds and a smoother with a cut-off in Hz; `None` where the
-    /// compensator has too many states.
+    /// With a compensator in seconds and a smoother with a cut-off in Hz; `None` if the compensator
+    /// has too many states.
     pub(crate) fn with(k1: &TransferFunction, cutoff: f64, steps: Steps) -> Option<Self> {
         Some(Self::Compensated {
             compensator: Box::new(Compensator::new(k1, steps.sender)?),

@@ -242,7 +242,7 @@ fn measure(
 }
 
 /// The configurations of the case that works, each also beside the run whose coupling has
-/// converged: at this step most of the error is that of the links' solver, not of the coupling.
+/// converged: at this step most of the error comes from the links' solver, not from the coupling.
 fn measure_10ms(
     roles: &RoleAssignment,
     case: &str,
@@ -347,7 +347,7 @@ fn spike_rows(course: &Course) -> Vec<BenchmarkRow> {
     ]
 }
 
-/// Without stale outputs there is no oscillation.
+/// Without stale outputs nothing oscillates.
 fn calm_rows(course: &Course) -> [BenchmarkRow; 2] {
     let bond = &course.recording.report.bonds[0];
     let power = residual_power(course).into_iter();

@@ -39,7 +39,7 @@ pub(crate) struct LinearSystem<'a> {
     pub(crate) b: &'a [f64],
     /// C, a row an output.
     pub(crate) c: &'a [f64],
-    /// D, a row an output; empty where there is none.
+    /// D, a row an output; empty if there is none.
     pub(crate) d: &'a [f64],
     pub(crate) inputs: &'a [&'a str],
     pub(crate) outputs: &'a [&'a str],

@@ -1,10 +1,10 @@
 //! Learning over runs: Thielemans et al. (2023), section 4, and beyond it at several rates, with
-//! nonlinear systems, and where it diverges.
+//! nonlinear systems, and in cases that diverge.
 //!
-//! Systems are those of `double-oscillator`, `nonlinear-oscillator` and `crane-energy`. Rows: norms
-//! of the error e = r − u by iteration, iterations to 1e-6, and the difference in energy from the
-//! monolithic system. Limit: in single rate the error vanishes to rounding; at several rates the
-//! course between points remains.
+//! The systems come from `double-oscillator`, `nonlinear-oscillator` and `crane-energy`. Rows:
+//! norms of the error e = r − u by iteration, iterations to 1e-6, and the difference in energy from
+//! the monolithic system. Limit: in single rate the error vanishes to rounding; at several rates
+//! the course between points remains.
 
 use gyrator::learning::{Base, Learned, Learning, LearningObserver, LearningOutcome};
 use gyrator::unit::UnitMaker;

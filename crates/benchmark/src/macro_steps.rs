@@ -1,11 +1,11 @@
 //! Macro-steps for a wanted error: a run whose file chooses nothing, hold with stale outputs, and each extrapolation chosen by hand.
 //!
-//! Halves that make exact steps, so that all error is that of the coupling, as units that take values only and as units that follow
-//! curves: the partitioned oscillator of `oscillator-order` over 2 s, the damped double oscillator of Rodríguez et al. (2022), table 1,
-//! case 2, over 2 s, and the linear quarter car of Sadjina & Pedersen (2019), cut above and below its suspension, over 2 s. Wanted are NRMS of 1e-2
-//! of the oscillators' positions and 1e-3 of the car's force and velocity. Rows: the least number of equal steps that has it, found
-//! by doubling and bisection to 0.5 %. Bars: at least ten times fewer than hold where units take values only, never
-//! more than hold, and at most 1.1 times those of the best extrapolation with any exchange.
+//! The halves make exact steps, so that all error comes from the coupling. They are units that take values only, and units that follow
+//! curves. Systems, each over 2 s: the partitioned oscillator of `oscillator-order`; the damped double oscillator of Rodríguez et al.
+//! (2022), table 1, case 2; the linear quarter car of Sadjina & Pedersen (2019), cut above and below its suspension. Wanted are NRMS of
+//! 1e-2 of the oscillators' positions and 1e-3 of the car's force and velocity. Rows: the least number of equal steps that has it,
+//! found by doubling and bisection to 0.5 %. Bars: at least ten times fewer steps than hold if units take values only, never more than
+//! hold, and at most 1.1 times the steps of the best extrapolation with any exchange.
 
 use std::f64::consts::PI;
 
@@ -206,7 +206,7 @@ fn car_below() -> Halves {
     }
 }
 
-/// How a run is coupled; the run chooses where `None`.
+/// How a run is coupled. If `None`, the run chooses.
 #[derive(Clone, Copy)]
 struct Way {
     method: Option<&'static str>,
@@ -230,8 +230,8 @@ impl Halves {
         [("first", &self.first), ("second", &self.second)]
     }
 
-    /// Rates of all states by all states, outputs by all states: ẋ = (A + B·M)·x and y = (C + D·M)·x with inputs u = P·y and
-    /// M = (1 − P·D)⁻¹·P·C; nothing where there is an algebraic loop without a solution.
+    /// Rates of all states by all states, outputs by all states: ẋ = (A + B·M)·x and y = (C + D·M)·x. Inputs are u = P·y,
+    /// and M = (1 − P·D)⁻¹·P·C. Nothing if there is an algebraic loop without a solution.
     fn whole(&self) -> Option<[DMatrix<f64>; 2]> {
         let names = |of: fn(&LinearSystem<'static>) -> &'static [&'static str]| -> Vec<String> {
             let halves = self.halves().into_iter();

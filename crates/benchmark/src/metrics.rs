@@ -39,7 +39,7 @@ pub(crate) fn rms(errors: impl Iterator<Item = f64>) -> f64 {
     (squares / count).sqrt()
 }
 
-/// Greatest magnitude; infinite where something is not a number, which a maximum does not see.
+/// Greatest magnitude; infinite if something is not a number, which a maximum does not see.
 pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
     values
         .map(or_infinite)
@@ -47,7 +47,7 @@ pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// Greatest distance of a variable's course from another one, over the greatest magnitude of the
-/// other; infinite where something is not a number or one course is longer.
+/// other; infinite if something is not a number or one course is longer.
 pub(crate) fn distance<const N: usize>(
     course: &[[f64; N]],
     other: &[[f64; N]],
@@ -62,7 +62,7 @@ pub(crate) fn distance<const N: usize>(
 }
 
 /// Root mean square of the error of a variable over the range of the reference (Chen et al. 2021,
-/// eq. 15); infinite where something is not a number or one course is longer.
+/// eq. 15); infinite if something is not a number or one course is longer.
 pub(crate) fn nrms<const N: usize>(
     course: &[[f64; N]],
     reference: &[[f64; N]],

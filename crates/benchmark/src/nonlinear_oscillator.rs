@@ -1,9 +1,9 @@
 //! Two masses on square-root springs, or with quadratic dampers: Rodríguez et al. (2022), section
 //! 4.2, table 3.
 //!
-//! The system of `double-oscillator` with a feed-through whose derivative D varies; near rest that of
-//! the square-root springs has no bound. Exact solution: extrapolation to 1e-13 a step. Rows: as
-//! there, for several μ and ν of the correction.
+//! The system of `double-oscillator` with a feed-through whose derivative D varies; D of the
+//! square-root springs has no bound near rest. Exact solution: extrapolation to 1e-13 a step. Rows:
+//! as there, for several μ and ν of the correction.
 
 use crate::assembly::{COMPENSATED, Configuration, FRESH, STALE};
 use crate::benchmark::{Benchmark, Case, MeasureError, Progress, nothing_more};

@@ -1,8 +1,8 @@
 //! Two masses between three springs, cut in the middle one: the partitioned oscillator of the tutorials of preCICE, after
 //! Schüller et al. (2022).
 //!
-//! Each half is m·x'' = −(k + k₁₂)·x + f with the other's k₁₂·x as f (a Schwarz coupling: no direct feed-through), and makes
-//! exact steps for inputs that are cubic in time, so that all of the error is that of the coupling. m = 1 kg, k = 4π² N/m,
+//! Each half is m·x'' = −(k + k₁₂)·x + f with the other's k₁₂·x as f (a Schwarz coupling: no direct feed-through). It makes
+//! exact steps for inputs that are cubic in time, so that all of the error comes from the coupling. m = 1 kg, k = 4π² N/m,
 //! k₁₂ = 16π² N/m, at first 1 and 0 m at rest; closed form: x₁,₂ = (cos 2πt ± cos 6πt)/2. Rows: rms error of both positions
 //! at the macro-step 1.25 ms, over 1 s, and the order observed from 2.5 ms to it. Numbers: precice/tutorials, folder
 //! `oscillator`, `solver-python/problemDefinition.py`.
@@ -43,7 +43,7 @@ pub(crate) const BENCHMARK: Benchmark = Benchmark {
 const ORDER: Metric = Metric::figure("order", "");
 const ERROR: Metric = Metric::mean_error("rms x", "m");
 
-/// A way to couple the halves; the system does not say where `None`.
+/// A way to couple the halves. If `None`, the system does not say how.
 struct Way {
     name: &'static str,
     method: Option<&'static str>,

@@ -44,7 +44,7 @@ struct Line {
     case: String,
     configuration: String,
     metric: String,
-    /// A number or a word; empty where the tolerance alone judges.
+    /// A number or a word; empty if the tolerance alone judges.
     value: String,
     unit: String,
     norm: Norm,
@@ -100,7 +100,7 @@ impl Published {
             && self.line.unit == row.unit
     }
 
-    /// The figure; words are those of the file.
+    /// The figure, in the words of the file.
     fn figure(&'static self) -> Option<Figure> {
         match self.figure {
             Some(number) => Some(Figure::Number(number)),
@@ -109,7 +109,7 @@ impl Published {
         }
     }
 
-    /// The bar; `None` where the row is not judged, and where the tolerance is missing, which a test excludes.
+    /// The bar; `None` if the row is not judged, and if the tolerance is missing, which a test excludes.
     fn bar(&self) -> Option<Bar> {
         let tolerance = self.line.tolerance;
         match self.line.norm {

@@ -74,7 +74,7 @@ pub(crate) enum Correction {
     Nepce(Option<f64>),
     /// NEPCE with α and the interface Jacobian (eq. 12).
     WithFeedthrough(f64),
-    /// Where steps change, the flow makes good what it was ahead by.
+    /// When steps change, the flow makes good what it was ahead by.
     EqualDisplacement,
 }
 
@@ -118,7 +118,7 @@ pub(crate) const PLAIN: Coupling = Coupling {
     micro_steps: 256,
 };
 
-/// The interface Jacobian of the square-root damper grows without bound where it turns back; its
+/// The interface Jacobian of the square-root damper grows without bound when it turns back; its
 /// limit, N·s/m.
 const JACOBIAN_LIMIT: f64 = 2000.0;
 

@@ -18,7 +18,7 @@ type NotReproduced = (Metric, f64, &'static str);
 struct TableRow {
     case: &'static str,
     configuration: &'static str,
-    /// The tolerance r of ECCO; `None` where the step is 1 ms.
+    /// The tolerance r of ECCO; `None` if the step is 1 ms.
     tolerance: Option<f64>,
     not_reproduced: &'static [NotReproduced],
 }

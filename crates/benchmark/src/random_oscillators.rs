@@ -1,8 +1,8 @@
 //! The verdict of the energy audit on 300 random double oscillators, half of them damped.
 //!
 //! Masses from 0.3 to 10 kg and stiffnesses from 10 to 1600 N/m, evenly spread by their logarithms,
-//! from a fixed seed. Each runs stale and corrected (μ = 0.5); a run is harmed where its error of
-//! the energy grows. Rows: runs that were harmed, and the percentage of right verdicts. Source: the
+//! from a fixed seed. Each runs stale and corrected (μ = 0.5); a run is harmed if its error of the
+//! energy grows. Rows: runs that were harmed, and the percentage of right verdicts. Source: the
 //! correction of Rodríguez et al. (2022) §3; the audit and the bars are own.
 
 use gyrator::report::CorrectionVerdict;

@@ -17,7 +17,7 @@ pub(crate) struct BondCourse {
     pub(crate) residual_power: Vec<f64>,
     /// Residual energy δE so far, J.
     pub(crate) residual_energy: Vec<f64>,
-    /// Energy that stale feed-through has put in so far, J; NaN where D is not known.
+    /// Energy that stale feed-through has put in so far, J; NaN if D is not known.
     pub(crate) stale_energy: Vec<f64>,
     /// Energy of the correction so far, J.
     pub(crate) correction_energy: Vec<f64>,

@@ -83,7 +83,7 @@ fn measure(
     Ok(())
 }
 
-/// Where the velocities of the two masses go together, the rule is wrong.
+/// If the velocities of the two masses go together, the rule is wrong.
 fn measure_cases(roles: &RoleAssignment, progress: &Progress<'_>) -> Result<(), MeasureError> {
     for (number, name, stop) in [
         (1, "table 1, case 1", 3.0),

@@ -29,7 +29,7 @@ pub struct Role {
 pub struct RoleVariable {
     /// Our name.
     pub name: &'static str,
-    /// Its unit; empty where it has none.
+    /// Its unit; empty if it has none.
     pub unit: &'static str,
     /// Meaning.
     pub meaning: String,
@@ -66,7 +66,7 @@ pub struct Substitute {
     pub role: String,
     /// Path of the FMU.
     pub fmu: PathBuf,
-    /// Its names for our ports and parameters, where they differ.
+    /// Its names for our ports and parameters, if they differ.
     pub names: BTreeMap<String, String>,
 }
 
@@ -98,7 +98,7 @@ pub struct RoleAssignment {
     folder: PathBuf,
     substitutes: BTreeMap<String, OpenedSubstitute>,
     units: Units,
-    /// Roles whose FMUs have a process of their own; all where it is empty.
+    /// Roles whose FMUs have a process of their own; all if it is empty.
     isolated: Option<Vec<String>>,
 }
 
@@ -184,8 +184,8 @@ impl RoleAssignment {
         self
     }
 
-    /// Asks for processes of their own for the FMUs in these roles, or in all where none is named; [`units`](Self::units) has
-    /// to make them.
+    /// Asks for processes of their own for the FMUs in these roles, or in all if none is named; [`units`](Self::units) has to
+    /// make them.
     #[must_use]
     pub fn isolate(mut self, roles: Option<Vec<String>>) -> Self {
         self.isolated = roles;
@@ -208,7 +208,7 @@ impl RoleAssignment {
         system.start_with(options, &mut *self.maker())
     }
 
-    /// Puts a substitute into `role`, where it replaces an earlier one.
+    /// Puts a substitute into `role`; it replaces an earlier one.
     ///
     /// # Errors
     /// An FMU that cannot be opened or lacks a port; a name that the role does not have.
@@ -271,8 +271,8 @@ impl RoleAssignment {
         }
     }
 
-    /// The name that the FMU in `role` has for one of our ports or parameters; `None` where it is
-    /// a parameter that the FMU lacks.
+    /// The name that the FMU in `role` has for one of our ports or parameters; `None` if it is a
+    /// parameter that the FMU lacks.
     pub(crate) fn name<'a>(&'a self, role: &Role, ours: &'a str) -> Option<&'a str> {
         match self.substitutes.get(role.name) {
             None => Some(ours),

@@ -90,7 +90,7 @@ impl serde::Serialize for Bar {
     }
 }
 
-/// Meaning of a metric, by which it is judged where no published figure holds.
+/// Meaning of a metric, by which it is judged if no published figure holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// It shows no error of the run.
@@ -161,13 +161,13 @@ pub struct BenchmarkRow {
     pub unit: &'static str,
     /// The measured figure.
     pub measured: Figure,
-    /// The published figure; `None` where there is none.
+    /// The published figure; `None` if there is none.
     pub reference: Option<Figure>,
-    /// How near the two have to be; `None` where the row is shown and not judged.
+    /// How near the two have to be; `None` if the row is shown and not judged.
     pub tolerance: Option<Bar>,
     /// Where the reference is from.
     pub source: Option<&'static str>,
-    /// Whether the bar is met; `None` where there is none.
+    /// Whether the bar is met; `None` if there is none.
     pub ok: Option<bool>,
     /// A remark.
     pub note: Option<String>,

@@ -1,9 +1,9 @@
 //! A sine of growing frequency, sent every 10 ms and received: Chen et al. (2021), section 3.4.
 //!
 //! No coupled system: the error of the channel alone, NRMS over 20 s, for hold, polynomials, the
-//! compensators that the paper prints (eqs 13 and 14) and those of the own synthesis. Sender and
-//! receiver step by 1 ms. Limit: eqs 13 and 14 lack a gain as printed, which is chosen so that a
-//! constant passes with the paper's 1 − γ (docs/h-infinity.md).
+//! compensators that the paper prints (eqs 13 and 14) and compensators of the own synthesis. Sender
+//! and receiver step by 1 ms. Limit: eqs 13 and 14 lack a gain as printed, which is chosen so that
+//! a constant passes with the paper's 1 − γ (docs/h-infinity.md).
 
 use std::f64::consts::PI;
 

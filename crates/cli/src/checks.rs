@@ -19,7 +19,7 @@ use crate::numbers::count;
 use crate::overwriting::{self, Named};
 use crate::summary::Summary;
 
-/// Checks that are shown to people where they do not hold; programs get all.
+/// Checks that are shown to people if they do not hold; programs get all.
 const SHOWN: usize = 20;
 
 // Checks of a run.
@@ -121,7 +121,7 @@ impl Feature for CheckOptions {
         })
     }
 
-    /// `trouble` of the end says in the JUnit report why the run is no good whatever the checks found.
+    /// `trouble` of the end says in the JUnit report what is wrong with the run, whatever the checks found.
     fn write(&self, ending: &Ending<'_>, summary: &Summary<'_>) -> Result<(), Failure> {
         let Some(path) = &self.junit else {
             return Ok(());
@@ -137,7 +137,7 @@ impl Feature for CheckOptions {
     }
 }
 
-/// How many checks do not hold, in words; `None` where all hold.
+/// How many checks do not hold, in words; `None` if all hold.
 fn failed(findings: &[Finding]) -> Option<String> {
     let failed = findings.iter().filter(|finding| !finding.holds()).count();
     let of = count(findings.len() as u64, "check");

@@ -37,11 +37,11 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// The job of a companion.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Companion {
-    /// Its macro-step over that of the run.
+    /// Its macro-step over the run's.
     pub(crate) factor: f64,
-    /// Simulated time between its rows, s; every communication point where `None`.
+    /// Simulated time between its rows, s; every communication point if `None`.
     pub(crate) interval: Option<f64>,
-    /// It compares itself with the [course](Course) of the run, which follows in the job, and leaves a [`Verification`] in place of
+    /// It compares itself with the [course](Course) of the run, which follows in the job, and leaves a [`Verification`] instead of
     /// rows.
     pub(crate) verifies: bool,
 }
@@ -55,7 +55,7 @@ impl Companion {
         }
     }
 
-    /// The companion that this process is; `None` where it is none.
+    /// The companion that this process is; `None` if it is none.
     pub(crate) fn of_this_process() -> Option<Self> {
         let job = Worker::current()?.job();
         let head = job.split(|byte| *byte == b'\n').next()?;
@@ -87,12 +87,12 @@ impl Companion {
         Ok(ResultFile::of(Box::new(CsvSink::new(file, "the rows"))))
     }
 
-    /// Leaves a message in place of the rows.
+    /// Leaves a message instead of the rows.
     pub(crate) fn leave_message(failure: &Failure) {
         let Some(worker) = Worker::current() else {
             return;
         };
-        // Without it the run says that there is no message.
+        // Without it the run says that it got no message.
         let mut file = worker.for_parent();
         let _ = file.set_len(0).and_then(|()| file.rewind());
         let _ = file.write_all(failure.text().as_bytes());
@@ -147,10 +147,10 @@ impl Companions {
         self.make(Companion::with_rows(factor, interval), &[]);
     }
 
-    /// Waits for the rows of the one at so many times the macro-step; starts it where it was not started.
+    /// Waits for the rows of the one at so many times the macro-step; starts it if it was not started.
     ///
     /// # Errors
-    /// Why there are no rows.
+    /// Why the rows are missing.
     pub(crate) fn rows(&mut self, factor: f64, interrupt: &AtomicBool) -> Result<Table, NoRows> {
         let place = |started: &[(f64, _)]| started.iter().position(|(other, _)| *other == factor);
         if place(&self.started).is_none() {
@@ -195,10 +195,10 @@ impl Companions {
         let (supervisor, stop) = (self.supervisor.clone(), self.stop.clone());
         let (job, factor) = (companion.job(course), companion.factor);
         let work = move || {
-            // The receiver is gone where the run has ended.
+            // The receiver is gone if the run has ended.
             let _ = sender.send(supervise(supervisor, job, &stop));
         };
-        // Where there can be no thread, the sender is gone.
+        // If no thread can start, the sender is gone.
         self.threads.extend(std::thread::Builder::new().spawn(work));
         self.started.push((factor, receiver));
     }

@@ -42,7 +42,7 @@ pub(crate) struct Assessed {
 
 impl Assessment {
     /// Starts the companions of the run of `system`, whose rows are `interval` apart, s; every communication point
-    /// where `None`. `wanted` is a relative error.
+    /// if `None`. `wanted` is a relative error.
     ///
     /// # Errors
     /// If its macro-step is not fixed.
@@ -139,8 +139,8 @@ impl Assessed {
         decimator.decimated(&columns)
     }
 
-    /// Adds the columns of the errors to the results; NaN where the error is not known. False where the output takes
-    /// no more columns.
+    /// Adds the columns of the errors to the results; NaN if the error is not known. False if the output takes no
+    /// more columns.
     pub(crate) fn add_columns(
         &self,
         file: &ResultFile,
@@ -159,7 +159,7 @@ impl Assessed {
         file.add_columns(&self.columns, &values)
     }
 
-    /// A table for people, of the signals with the worst verdicts where there are many.
+    /// A table for people, of the signals with the worst verdicts if there are many.
     pub(crate) fn table(&self) -> String {
         let wanted = format!("step for {} %, s", short(100.0 * self.wanted));
         let mut table = Aligned::new(&[

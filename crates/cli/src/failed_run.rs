@@ -19,7 +19,7 @@ pub(crate) fn failed(
         // It says itself where the rows are, if there are any.
         (_, Some(trouble)) if failure.text().contains(trouble) => failure,
         (_, Some(trouble)) => failure.detail(trouble),
-        // As where the process of the whole run was lost.
+        // As when the process of the whole run was lost.
         (Some((rows, file)), None) if failure.exit == Exit::Crashed => {
             failure.add(&format!("; {rows} kept in {file}"))
         }

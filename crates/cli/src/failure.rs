@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::input_kind::{self, Refusal, Wanted};
 use crate::screen;
 
-/// Advice where a call did not return in time.
+/// Advice if a call did not return in time.
 pub(crate) const MORE_TIME: &str = "give it more time with --timeout SECONDS, 0 for no limit";
 
 /// Problems shown of one file; the rest is counted.
@@ -227,7 +227,7 @@ impl Failure {
         self
     }
 
-    /// Adds advice to the last message, where there is some.
+    /// Adds advice to the last message, if there is some.
     pub(crate) fn advised(self, advice: Option<impl Into<String>>) -> Self {
         match advice {
             Some(advice) => self.help(advice),
@@ -459,7 +459,7 @@ impl From<RunError> for Failure {
         }
         match fault.unit.cause {
             Cause::Timeout => failure.help(MORE_TIME),
-            // Some FMUs log even fatal errors only where all log lines are asked for.
+            // Some FMUs log even fatal errors only if all log lines are asked for.
             Cause::Error | Cause::Fatal if !has_reason => failure
                 .help("the FMU logged no reason; --log-level info asks it for all that it logs"),
             _ => failure,

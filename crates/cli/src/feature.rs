@@ -34,8 +34,8 @@ pub(crate) trait Feature {
         None
     }
 
-    /// Whether the output is that of an earlier run: such a file is removed at the start, so that it stands for no later
-    /// run.
+    /// Whether the output comes from an earlier run. Such a file is removed at the start, so that nobody takes it for
+    /// the result of a later run.
     fn is_earlier(&self, output: &Path) -> bool {
         output.is_file()
     }
@@ -159,7 +159,7 @@ pub(crate) struct Ending<'a> {
     pub(crate) system: &'a Path,
     /// `None` if the run did not begin, or has ended with its process.
     pub(crate) report: Option<&'a Report>,
-    /// Why the run is no good.
+    /// What is wrong with the run.
     pub(crate) trouble: Option<&'a str>,
     /// The rows that are left of a run without a report.
     pub(crate) rows: Option<&'a Path>,

@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 use crate::feature::Feature;
 
-/// All features: in this order they act, write their files and add to the closing lines. Those of systems come last,
-/// though `run --help` shows their options first.
+/// All features: in this order they act, write their files and add to the closing lines. Features of systems come
+/// last, though `run --help` shows their options first.
 const FEATURES: &[Entry] = &[
     Entry::new::<crate::summary_file::SummaryOptions>(OF_ALL),
     Entry::new::<crate::drawing::PlotOptions>(OF_ALL),

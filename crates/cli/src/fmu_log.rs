@@ -40,7 +40,7 @@ impl LogLevel {
 /// Writes log lines to the standard error from now on.
 pub(crate) fn start(level: LogLevel) {
     let subscriber = tracing_subscriber::registry().with(Lines.with_filter(level.filter()));
-    // One is set already only where the program runs twice in a process.
+    // One is set already only if the program runs twice in a process.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 

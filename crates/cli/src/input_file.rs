@@ -138,7 +138,7 @@ impl<'a> InputTable<'a> {
 }
 
 impl InputFile {
-    /// Gives the inputs start values for time `start`, except where the system has them already.
+    /// Gives the inputs start values for time `start`, unless the system has them already.
     pub(crate) fn set_start_values(&self, system: &mut System, start: f64) {
         for input in &self.inputs {
             let components = &system.description().components;
@@ -237,7 +237,7 @@ fn of_components(
     Ok(found)
 }
 
-/// Compares the unit of a column with that of the input.
+/// Compares the unit of a column with the input's.
 fn check_unit(given: Option<&str>, wanted: Option<&str>) -> Result<(), Misfit> {
     match (given, wanted) {
         (Some(given), Some(wanted)) if !is_same_unit(given, wanted) => Err(Misfit::column(
@@ -254,7 +254,7 @@ fn invalid(text: String) -> Failure {
 /// Why a column cannot feed an input.
 struct Misfit {
     reason: String,
-    /// The first row that does not fit, from 0; `None` where it is the whole column.
+    /// The first row that does not fit, from 0; `None` if it is the whole column.
     row: Option<usize>,
 }
 
@@ -266,7 +266,7 @@ impl Misfit {
         }
     }
 
-    /// With the place of the cell, where the file is text that can be read again.
+    /// With the place of the cell, if the file is text that can be read again.
     fn failure(self, (path, options): (&Path, &InputOptions), column: &str) -> Failure {
         let time_column = options.time_column.as_deref();
         let place = self.row;

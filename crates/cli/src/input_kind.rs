@@ -183,7 +183,7 @@ impl Kind {
         }
     }
 
-    /// `None` where the archive is broken.
+    /// `None` if the archive is broken.
     fn of_archive(path: &Path) -> Option<Self> {
         let mut zip = ZipArchive::new(File::open(path).ok()?).ok()?;
         let index_of = |zip: &ZipArchive<File>, wanted| {
@@ -233,7 +233,7 @@ impl Kind {
         })
     }
 
-    /// By the keys and tables at the beginning of lines. The keys that a study varies are those of
+    /// By the keys and tables at the beginning of lines. The keys that a study varies belong to
     /// systems.
     fn of_toml(text: &str) -> Option<Self> {
         let word = |line: &str| {

@@ -7,10 +7,10 @@ use gyrator_assess::{Finding, Outcome};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-/// The case that stands for the run itself, where it is no good.
+/// The case that stands for the run itself, if something is wrong with it.
 const RUN: &str = "the run";
 
-/// The report on the run of `system`. `trouble` says why the run is no good whatever the checks found.
+/// The report on the run of `system`. `trouble` says what is wrong with the run, whatever the checks found.
 pub(crate) fn report(
     system: &str,
     findings: &[Finding],
@@ -102,7 +102,7 @@ fn allowed(text: &str) -> String {
     text.chars().filter(is_allowed).collect()
 }
 
-/// Whether a file may be a report of an earlier run: a file that is none may be an input.
+/// Whether a file may be a report of an earlier run: any other file may be an input.
 pub(crate) fn is_report(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = std::fs::File::open(path).map(|file| file.take(256));

@@ -322,7 +322,7 @@ pub(crate) fn time_limit(seconds: f64) -> Option<Duration> {
     limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
 }
 
-/// Refuses names of `--isolate` that are none of components.
+/// Refuses names of `--isolate` that no component has.
 pub(crate) fn check_isolated(names: &[String], known: &[&str]) -> Result<(), Failure> {
     let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) else {
         return Ok(());

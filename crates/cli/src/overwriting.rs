@@ -25,7 +25,7 @@ pub(crate) fn begins_with(path: &Path, head: &str) -> bool {
     read.is_ok() && (found.is_empty() || found.eq_ignore_ascii_case(head.as_bytes()))
 }
 
-/// Writes a text whole, in place of files that `is_own` knows only; `refusal` is said of any other.
+/// Writes a text whole, and overwrites only files that `is_own` knows; `refusal` is said of any other.
 pub(crate) fn replace(
     path: &Path,
     text: &str,
@@ -38,8 +38,8 @@ pub(crate) fn replace(
     })
 }
 
-/// Refuses outputs that are one of the inputs or another output: by device and inode where they are
-/// there, by their place where they are not.
+/// Refuses outputs that are one of the inputs or another output: by device and inode if they exist,
+/// by their place if they do not.
 ///
 /// # Errors
 /// A wrong use of the command, which names both.

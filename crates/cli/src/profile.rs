@@ -1,4 +1,4 @@
-//! Where the time of a run goes: options, closing table, and the trace for a browser.
+//! How a run spends its time: options, closing table, and the trace for a browser.
 //!
 //! A feature of all runs.
 
@@ -140,7 +140,7 @@ fn table(report: &ProfileReport) -> String {
     ) + &sums
 }
 
-/// Sums of the components, where the run waits for some: which of them compute, and on which way it waits for messages.
+/// Sums of the components, if the run waits for some: which of them compute, and on which way it waits for messages.
 fn sums(report: &ProfileReport) -> String {
     if report
         .components
@@ -208,7 +208,7 @@ fn trace(profile: &Profile) -> String {
         .into_iter()
         .map(named)
         .chain(events.iter().map(chrome));
-    // Nothing in an event is a map with keys that are no text.
+    // Nothing in an event is a map with keys that are not text.
     let lines = lines.map(|event| serde_json::to_string(&event).unwrap_or_default());
     let lines: Vec<String> = lines.collect();
     format!(

@@ -90,7 +90,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// A display for a run over this period, s; `None` where nothing is to be shown.
+    /// A display for a run over this period, s; `None` if nothing is to be shown.
     pub(crate) fn start(mode: ProgressMode, start: f64, stop: f64) -> Option<Self> {
         let period = (start, stop);
         let mut face = match mode {
@@ -123,7 +123,7 @@ impl Progress {
             }
             face.hide();
         };
-        // Where there can be no thread, nothing is shown.
+        // If no thread can start, nothing is shown.
         let thread = std::thread::Builder::new().spawn(work).ok()?;
         Some(Self {
             gauge,

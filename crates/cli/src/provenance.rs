@@ -30,7 +30,7 @@ pub(crate) struct Provenance {
 #[derive(Debug, Serialize)]
 struct HashedFile {
     file: PathBuf,
-    /// In hexadecimal digits; null for a folder, for a pipe, and where the file cannot be read any more.
+    /// In hexadecimal digits; null for a folder, for a pipe, and if the file cannot be read any more.
     sha256: Option<String>,
 }
 
@@ -71,7 +71,7 @@ type Hashes = BTreeMap<PathBuf, Option<String>>;
 /// The files of a run, which are hashed on a thread of their own while the run goes on.
 pub(crate) struct Hashing {
     files: Vec<(String, PathBuf)>,
-    /// `None` where there can be no thread.
+    /// `None` if no thread can start.
     thread: Option<JoinHandle<Hashes>>,
 }
 
@@ -142,7 +142,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// A file, by its place in the package where it comes from one.
+    /// A file, by its place in the package if it comes from one.
     fn of(&self, path: &Path) -> HashedFile {
         let inside = self
             .unpacked
@@ -166,7 +166,7 @@ fn components(system: &SystemFile) -> impl Iterator<Item = &Component> {
     components.filter(|component| component.block.is_none())
 }
 
-/// The settings in force: those of the file with the options of the command line, by the file's keys.
+/// The settings in force, by the file's keys: the file's settings with the options of the command line.
 fn settings(system: &SystemFile) -> serde_json::Value {
     let experiment = &system.experiment;
     let time = |time: &Option<Spanned<f64>>| time.as_ref().map(|time| time.value);

@@ -24,7 +24,7 @@ const FLUSH_INTERVAL: Duration = Duration::from_millis(500);
 #[derive(Clone)]
 pub(crate) struct ResultFile {
     shared: Arc<Mutex<Shared>>,
-    /// Empty where the rows go to no file of their own.
+    /// Empty if the rows go to no file of their own.
     path: Arc<Path>,
 }
 
@@ -90,7 +90,7 @@ impl ResultFile {
         self.lock().sink.keeps_metadata()
     }
 
-    /// Adds columns of reals to the rows, one list for each. False where the file takes none.
+    /// Adds columns of reals to the rows, one list for each. False if the file takes none.
     pub(crate) fn add_columns(
         &self,
         columns: &[Column],
@@ -105,8 +105,8 @@ impl ResultFile {
         added
     }
 
-    /// Ends the file of a run that has ended, where that did not, with the summary of the run where there is a place for
-    /// it.
+    /// Ends the file of a run that has ended, if the run did not. The file gets the summary of the run if it has a place
+    /// for it.
     pub(crate) fn conclude(&self, summary: &str) -> Result<(), RecordError> {
         let mut shared = self.lock();
         if !std::mem::take(&mut shared.awaits_more) {

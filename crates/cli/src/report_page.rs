@@ -1,6 +1,6 @@
 //! Reports of runs as HTML pages: which signals they show, and their files.
 //!
-//! A feature of all runs. `gyrator report` writes pages of results, too.
+//! A feature of all runs. `gyrator report` also writes pages of results.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::overwriting::{self, Named};
 use crate::summary::Summary;
 use crate::{picture, profile};
 
-/// Signals that a page shows where none are named; more are more than a reader looks at.
+/// Signals that a page shows if none are named; more are more than a reader looks at.
 const MOST: usize = 40;
 
 /// Bytes of a graph that a page takes: a third of what its signals have at most.
@@ -140,22 +140,22 @@ pub(crate) fn drawing(file: &ResultFile, shown: &Shown) -> Result<Drawing, ReadT
     Ok(Drawing::from(&decimated))
 }
 
-/// The graph of the system that a summary describes, as SVG; `None` where it has none, or one that is too large.
+/// The graph of the system that a summary describes, as SVG; `None` if it has none, or one that is too large.
 fn graph_of(summary: &Value) -> Option<String> {
     graph(&Diagram::deserialize(&summary["graph"]).ok()?)
 }
 
-/// A graph for a page, as SVG; `None` where it is too large.
+/// A graph for a page, as SVG; `None` if it is too large.
 pub(crate) fn graph(diagram: &Diagram) -> Option<String> {
     let is_small = diagram.components() <= MOST_COMPONENTS;
     let svg = is_small.then(|| gyrator_pictures::graph::svg(diagram));
     svg.filter(|svg| svg.len() <= LARGEST_GRAPH)
 }
 
-/// Writes the page of a run: whole, and in place of another page only.
+/// Writes the page of a run whole; it overwrites only another page.
 ///
 /// # Errors
-/// A file that cannot be written, or that is no page.
+/// A file that cannot be written, or that is not a page.
 pub(crate) fn write(
     path: &Path,
     summary: &impl Serialize,
@@ -184,7 +184,7 @@ fn write_kept(path: &Path, summary: &impl Serialize, rows: Option<&Path>) -> Res
         .as_ref()
         .and_then(|file| Shown::of(file.columns(), &[]).ok());
     let shown = shown.unwrap_or_default();
-    // The fault stands in the page without them, too.
+    // The fault also stands in the page without them.
     let drawing = kept.and_then(|file| drawing(&file, &shown).ok());
     write(path, summary, drawing.unwrap_or_default(), &shown.remarks())
 }

@@ -30,7 +30,7 @@ fn is_harmful(character: char) -> bool {
     }
 }
 
-/// Bytes of a text that are shown: more come from files that are no text for people.
+/// Bytes of a text that are shown: more come from files that are not text for people.
 const MOST: usize = 8000;
 /// Bytes of a text that is too long that are shown, of its begin and of its end.
 const ENDS: usize = 1000;
@@ -112,11 +112,11 @@ pub fn json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// Writes a text to the standard output, without control characters that names in it may
-/// have. Other programs get the bidirectional ones: they are no control characters in JSON.
+/// Writes a text to the standard output, without control characters that names in it may have.
+/// Other programs get the bidirectional ones: in JSON they are not control characters.
 ///
 /// # Errors
-/// That of the operating system, unless the reader has gone: `gyrator list | head` is no error.
+/// An error of the operating system, unless the reader has gone: `gyrator list | head` does not fail.
 pub fn print(text: &str) -> io::Result<()> {
     let is_shown = match Worker::current() {
         Some(worker) => worker.output().is_terminal(),
@@ -138,7 +138,7 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// As [`print`], or as a [`message`] where results take the standard output.
+/// As [`print`], or as a [`message`] if results take the standard output.
 ///
 /// # Errors
 /// As [`print`].
@@ -150,10 +150,10 @@ pub(crate) fn print_beside(are_results_printed: bool, text: &str) -> io::Result<
     print(text)
 }
 
-/// Writes a file that is whole or, where that fails, is not changed.
+/// Writes a file that is whole or, if that fails, is not changed.
 ///
 /// # Errors
-/// That of the operating system.
+/// An error of the operating system.
 pub fn file(path: &Path, text: &str) -> io::Result<()> {
     write_whole(path, |file| file.write_all(text.as_bytes()))
 }
@@ -166,7 +166,7 @@ pub fn message(text: &str) {
 
 /// As [`message`], for a text whose control characters are colours.
 pub(crate) fn coloured_message(text: &str) {
-    // Where even the standard error is closed, no reader is left.
+    // If even the standard error is closed, no reader is left.
     let write = || match Worker::current() {
         Some(worker) => worker.say(text),
         None => drop(io::stderr().lock().write_all(text.as_bytes())),
@@ -178,7 +178,7 @@ pub(crate) fn coloured_message(text: &str) {
     }
 }
 
-/// Columns to wrap text at: those of the terminal within reason, 100 elsewhere.
+/// Columns to wrap text at: the terminal's within reason, 100 elsewhere.
 pub(crate) fn width() -> usize {
     const ELSEWHERE: u16 = 100;
     let columns = io::stderr()

@@ -67,7 +67,7 @@ pub(crate) struct Session<'a> {
     pub(crate) input: Option<&'a InputOptions>,
     /// Additions to inputs.
     pub(crate) feed_forward: Option<FeedForward>,
-    /// A coupling that diverges is no failure.
+    /// A coupling that diverges does not count as a failure.
     pub(crate) accepts_divergence: bool,
     /// Looks for likely wrong senses of bonds when it is over.
     pub(crate) checks_senses: bool,
@@ -107,9 +107,9 @@ struct Running {
     clock: WallClock,
     /// Keeps the signals of the page.
     drawn: Option<reporting::Drawn>,
-    /// Measures where its time goes.
+    /// Measures how it spends its time.
     profile: Option<Profile>,
-    /// The files that were read, where something is written that names them.
+    /// The files that were read, if something is written that names them.
     hashing: Option<Hashing>,
     /// The page on which it is seen.
     live: Option<Live>,
@@ -123,7 +123,7 @@ struct Running {
 }
 
 impl Running {
-    /// The report of a run that has come to its end.
+    /// The report of a run that has reached its end.
     fn report(&mut self) -> Report {
         self.clock.stepping = self.stepping_since.elapsed().as_secs_f64();
         let mut report = self.run.report();
@@ -377,7 +377,7 @@ impl Session<'_> {
         Ok(inputs)
     }
 
-    /// Makes the units of FMUs, and measures their calls where times are wanted.
+    /// Makes the units of FMUs, and measures their calls if times are wanted.
     fn maker(&self, profile: Option<Profile>) -> Result<Box<dyn UnitMaker>, Failure> {
         let execution = &self.options.execution;
         let isolation = hosts::isolation(execution.timeout()).profile(profile.clone());

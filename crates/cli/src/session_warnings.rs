@@ -31,7 +31,7 @@ pub(crate) fn no_outputs(
     })
 }
 
-/// Says how often rows are written if the interval is no multiple of the macro-step.
+/// Says how often rows are written if the interval is not a multiple of the macro-step.
 pub(crate) fn rounded_interval(
     run: &Run,
     report: &Report,
@@ -100,7 +100,7 @@ pub(crate) fn shortened_step(system: &SystemFile, report: &Report) -> Option<Str
     })
 }
 
-/// Names the FMUs that have written among their unpacked files, where components have the same ones.
+/// Names the FMUs that have written among their unpacked files, if components have the same ones.
 pub(crate) fn shared_files(shared: &[(Fmu, Vec<String>)]) -> Vec<String> {
     let note = |(fmu, components): &(Fmu, Vec<String>)| {
         let files = fmu.changed_files().ok().filter(|files| !files.is_empty())?;
@@ -124,7 +124,7 @@ const SHORT_STEP: f64 = 0.25e-6;
 /// Least time that is a measurement, s.
 const MEASURABLE: f64 = 0.1;
 
-/// Advice where the copies of libraries have taken longer than the FMUs, in a run that has stepped for so long.
+/// Advice if the copies of libraries have taken longer than the FMUs, in a run that has stepped for so long.
 pub(crate) fn costly_copies(
     copied: &[(PathBuf, usize)],
     report: &Report,
@@ -149,7 +149,7 @@ fn advice_on_copies(copied: &[(PathBuf, usize)], fmu_steps: f64, seconds: f64) -
     })
 }
 
-/// A problem of the file that is no error, with its place.
+/// A problem of the file that is not an error, with its place.
 pub(crate) fn warning(system: &SystemFile, problem: &Problem) -> String {
     let source = &system.source;
     let start = problem.span.as_ref().map_or(0, |span| span.start);

@@ -73,8 +73,8 @@ impl StateOptions {
             .transpose()
     }
 
-    /// Makes ready to save the state of a run that has made no step. `again` starts the same run in new processes; its first step is that
-    /// of the run unless `is_steered` from outside.
+    /// Makes ready to save the state of a run that has made no step. `again` starts the same run in new processes; its first step is the
+    /// run's unless `is_steered` from outside.
     pub(crate) fn saving(
         &self,
         run: &mut Run,
@@ -193,7 +193,7 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// Writes the state where the run is at its time; a run whose state cannot be saved is to be stopped.
+    /// Writes the state when the run is at its time; a run whose state cannot be saved is to be stopped.
     pub(crate) fn look(&mut self, run: &mut Run) -> ControlFlow<()> {
         match self.save_if_due(run) {
             Ok(()) => ControlFlow::Continue(()),
@@ -228,7 +228,7 @@ impl Saving {
         Ok(())
     }
 
-    /// Compares the step that was made from a state with that of the run; a state that goes on otherwise is none.
+    /// Compares the step that was made from a state with the run's; a state that goes on otherwise is removed.
     fn compare(&mut self, run: &mut Run) -> Result<(), Failure> {
         let is_due = |handover: &mut Handover| handover.time() <= run.time();
         let handover = self.handover.take_if(is_due);
@@ -245,7 +245,7 @@ impl Saving {
         })
     }
 
-    /// Writes the state at the end of the run, where that was wanted; returns a note.
+    /// Writes the state at the end of the run, if that was wanted; returns a note.
     pub(crate) fn conclude(&mut self, run: &mut Run, report: &Report) -> Result<String, Failure> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);

@@ -1,4 +1,4 @@
-//! Working directories of the runs of a study: each run has its own, so that FMUs that write files there do not find those of
+//! Working directories of the runs of a study: each run has its own, so that FMUs that write files there do not find files of
 //! other runs.
 //!
 //! `unshare(CLONE_FS)` gives a thread its own working directory without a right that users lack; overlays and private
@@ -65,7 +65,7 @@ impl StudyDirectories {
         }
     }
 
-    /// Whether this thread may change its working directory without a change of that of other runs.
+    /// Whether this thread may change its working directory without changing it for other runs.
     fn is_apart(&self) -> bool {
         if IS_APART.get() {
             return true;
@@ -102,7 +102,7 @@ impl StudyDirectories {
             true => format!("{}-reference", run.row + 1),
             false => (run.row + 1).to_string(),
         };
-        // A run may be made again, and has companions where its error is estimated.
+        // A run may be made again, and has companions if its error is estimated.
         let others = (2..).map(|number| format!("{name}-{number}"));
         for name in std::iter::once(name.clone()).chain(others) {
             let directory = kept.join(name);
@@ -134,7 +134,7 @@ impl Surroundings for StudyDirectories {
         // The next run reports that it cannot begin.
         let _ = surroundings::go_back();
         if self.kept.is_some() {
-            // It stays where it is not empty.
+            // It stays if it is not empty.
             let _ = std::fs::remove_dir(&directory);
             return;
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
 
-/// The journals that parts mean: those in a folder, that of a table, or a journal.
+/// The journals that parts mean: all in a folder, the journal of a table, or a journal.
 ///
 /// # Errors
 /// A folder without journals, or a part that is not there.

@@ -17,7 +17,7 @@ use crate::numbers::{count, short};
 pub(crate) struct StudySummary<'a> {
     gyrator: &'static str,
     study: &'a Path,
-    /// The table; null where rows are missing.
+    /// The table; null if rows are missing.
     table: Option<&'a Path>,
     /// Rows of the part.
     rows: usize,
@@ -28,7 +28,7 @@ pub(crate) struct StudySummary<'a> {
     verdicts: Vec<Judged<'a>>,
     /// Metrics over the cases, beside their numerical errors.
     spreads: &'a [Spread],
-    /// Runs that were made now, also those that are no rows.
+    /// Runs that were made now, also runs that are not rows.
     runs: usize,
     /// The computer's time, s.
     wall_time: f64,
@@ -51,13 +51,13 @@ struct Judged<'a> {
     verdict: Verdict,
     rows: usize,
     first_row: usize,
-    /// Advice where it diverges.
+    /// Advice if it diverges.
     message: Option<&'a str>,
 }
 
 impl<'a> StudySummary<'a> {
     /// Of a study file, whose rows were finished with this outcome: `earlier` ones before, the others within
-    /// `wall_time`, s. `table` is written where all are there, and its metrics have these spreads.
+    /// `wall_time`, s. `table` is written if all are there, and its metrics have these spreads.
     pub(crate) fn new(
         study: &'a Path,
         outcome: &'a Summary,
@@ -139,7 +139,7 @@ pub(crate) fn outcomes(tally: &Tally) -> String {
     text
 }
 
-/// Metrics over the cases, beside their numerical errors; nothing where none is known.
+/// Metrics over the cases, beside their numerical errors; nothing if none is known.
 pub(crate) fn spread_table(spreads: &[Spread]) -> String {
     if spreads.is_empty() {
         return String::new();
@@ -169,7 +169,7 @@ pub(crate) fn spread_table(spreads: &[Spread]) -> String {
     table.render()
 }
 
-/// The failure of a study of which no run could begin; `None` where one could.
+/// The failure of a study of which no run could begin; `None` if one could.
 pub(crate) fn without_runs(tally: &Tally, rows: usize) -> Option<Failure> {
     let kinds = [
         (tally.invalid(), Exit::InvalidInput),
@@ -187,7 +187,7 @@ pub(crate) fn without_runs(tally: &Tally, rows: usize) -> Option<Failure> {
     Some(Failure::new(exit, Message::error(text)))
 }
 
-/// The failure of a study with runs that diverge; `None` where there are none.
+/// The failure of a study with runs that diverge; `None` if there are none.
 pub(crate) fn divergence(tally: &Tally) -> Option<Failure> {
     let group = tally.verdicts.get(&Verdict::Diverging)?;
     let runs = count(group.rows as u64, "run");

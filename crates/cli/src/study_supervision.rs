@@ -6,7 +6,7 @@
 //!
 //! A library that was loaded stays, and FMUs keep memory, open files and thread-local keys. So a worker that has loaded
 //! many, or has grown, hands over to a new one. A run that does not start in a worker that has made others is made again in
-//! a worker of its own, too.
+//! a worker of its own as well.
 //!
 //! Runs on several threads share a process, and any of them may have ended it. A process a run would show which, but
 //! takes ten times as long as a short run. So the worker notes in a file in memory what each thread is about to do,
@@ -47,13 +47,13 @@ const IDLE_ENDS: u32 = 3;
 pub(crate) struct Job {
     /// Rows that were finished before the first worker.
     pub(crate) earlier: usize,
-    /// The process that has started all workers; the worker itself where `None`.
+    /// The process that has started all workers; the worker itself if `None`.
     pub(crate) writer: Option<Writer>,
     /// Time since the first worker began, s.
     pub(crate) seconds: f64,
     /// Runs whose workers have died.
     pub(crate) lost: Vec<FailedRun>,
-    /// The row that this worker makes; all where `None`.
+    /// The row that this worker makes; all if `None`.
     pub(crate) only: Option<usize>,
     /// Runs of workers before that made no row of their own.
     pub(crate) extra_runs: usize,
@@ -64,7 +64,7 @@ pub(crate) struct Job {
 }
 
 /// Cases with one message whose runs do not start in a worker of their own, either, before the message is believed
-/// in workers that have made others, too: each such case takes a process.
+/// in workers that have also made others: each such case takes a process.
 const ENOUGH_CASES: u32 = 3;
 
 /// Messages of runs that do not start.
@@ -105,14 +105,14 @@ const MOST_GROWTH: u64 = 256 << 20;
 
 /// How much a worker has used up.
 pub(crate) struct Wear {
-    /// Resident bytes at which it has grown enough; `None` where the system does not tell them.
+    /// Resident bytes at which it has grown enough; `None` if the system does not tell them.
     most_resident: Option<u64>,
     most_copies: usize,
 }
 
 impl Wear {
-    /// Of a worker that begins now, makes so many runs of so many components at the same time, and may use so many bytes:
-    /// with half of what is left of these it hands over in time.
+    /// Of a worker that begins now, makes so many runs of so many components at the same time, and may use so many bytes.
+    /// It hands over in time, with half of the bytes that are left.
     pub(crate) fn new(threads: usize, components: usize, memory_limit: Option<u64>) -> Self {
         let most_resident = resident_bytes().map(|now| {
             let left = memory_limit.map(|limit| limit.saturating_sub(now) / 2);
@@ -134,14 +134,14 @@ impl Wear {
     }
 }
 
-/// What a worker leaves to the next one, in place of its runs in progress.
+/// What a worker leaves to the next one, instead of its runs in progress.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Handover {
     /// Runs that did not start; other workers make them, each one, unless this one has made one row.
     pub(crate) failed: Vec<FailedRun>,
     /// Rows that it has made.
     pub(crate) new: usize,
-    /// Runs that made no row of their own, with those of workers before.
+    /// Runs that made no row of their own, with the runs of workers before.
     pub(crate) extra_runs: usize,
     /// What the user was told.
     pub(crate) told: BTreeSet<String>,
@@ -158,7 +158,7 @@ impl Handover {
         file.write_all(&serde_json::to_vec(self)?)
     }
 
-    /// Reads what a worker has left; `None` where it has come to the end of the study.
+    /// Reads what a worker has left; `None` if it has come to the end of the study.
     fn read(mut file: &File) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         file.rewind()?;

@@ -29,7 +29,7 @@ use crate::numbers::{count, short};
 use crate::provenance::Provenance;
 use crate::recorder::ResultFile;
 
-/// Where the time of the computer went, s.
+/// How the time of the computer was spent, s.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct WallClock {
     /// Reading the system and opening its FMUs.
@@ -98,7 +98,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) suspicion: Option<&'a str>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,
-    /// Advice where it diverges.
+    /// Advice if it diverges.
     advice: Option<&'a str>,
     start_time: Option<f64>,
     /// The last communication point.
@@ -113,7 +113,7 @@ pub(crate) struct Summary<'a> {
     hosts: BTreeMap<String, String>,
     /// Components that were in a call when the run crashed.
     components_in_call: Vec<String>,
-    /// The energy that the coupling has made at all power bonds together, where it had the greatest magnitude, J.
+    /// The energy that the coupling has made at all power bonds together, at its greatest magnitude, J.
     peak_residual_energy_integrated: Option<f64>,
     /// Time of it, s.
     peak_residual_energy_integrated_time: Option<f64>,
@@ -127,25 +127,25 @@ pub(crate) struct Summary<'a> {
     /// Begins and ends of the actions of a scenario.
     actions: &'a [ActionReport],
     counters: Option<Counters>,
-    /// Estimated errors of the signals, where they were asked for.
+    /// Estimated errors of the signals, if they were asked for.
     error_bars: &'a [ErrorBar],
-    /// Signals whose error may be of another verdict than that of the run.
+    /// Signals whose error may be of another verdict than the run.
     doubtful_signals: &'a [String],
-    /// The outcomes of the checks, where there are some.
+    /// The outcomes of the checks, if there are some.
     pub(crate) checks: &'a [Finding],
     /// The order of everything in a macro-step.
     pub(crate) plan: Option<PlanText>,
-    /// How well the run has kept step with the clock, where it had to.
+    /// How well the run has kept step with the clock, if it had to.
     pub(crate) real_time: Option<&'a TimingReport>,
     notes: Vec<&'a str>,
     /// Parameters that `--output-variable` names.
     pub(crate) parameters: BTreeMap<&'a str, serde_json::Value>,
     wall_clock: Option<WallClock>,
-    /// Time of the calls of FMUs, where a report is written.
+    /// Time of the calls of FMUs, if a report is written.
     pub(crate) component_times: Option<Vec<OperationTime>>,
-    /// Where the time of stepping went, where it was asked for.
+    /// How the time of stepping was spent, if it was asked for.
     pub(crate) profile: Option<ProfileReport>,
-    /// The result file, where there is one.
+    /// The result file, if there is one.
     pub(crate) output: Option<OutputFile>,
     pub(crate) provenance: Option<Provenance>,
     /// The system as the report draws it; null for one FMU by itself.
@@ -240,13 +240,13 @@ impl<'a> Summary<'a> {
         self
     }
 
-    /// Says why the run has failed where that shows after its end only.
+    /// Says why the run has failed if that shows after its end only.
     pub(crate) fn note_failure(&mut self, detail: String) {
         self.stop_reason = "failed";
         self.stop_detail = Some(detail.into());
     }
 
-    /// Says where a call did not return as where the process of the run has ended for that.
+    /// Reports a call that did not return as if the process of the run had ended for it.
     pub(crate) fn note_fault(&mut self, fault: &Fault) {
         self.stop_reason = match fault.unit.cause {
             Cause::Lost | Cause::HostLost => "crashed",
@@ -365,7 +365,7 @@ impl<'a> Summary<'a> {
         format!("{}: {end} after {steps}{size}\n", self.system.display())
     }
 
-    /// The step control, where it makes steps of different sizes.
+    /// The step control, if it makes steps of different sizes.
     fn variable_steps(&self) -> Option<&str> {
         self.step_control.filter(|word| *word != "fixed")
     }
@@ -414,8 +414,8 @@ impl<'a> Summary<'a> {
         table.render()
     }
 
-    /// Energies as sums over the run; the peak is that of the residual power. The energy that staleness made and
-    /// the one that is left with the correction are shown where they are known.
+    /// Energies as sums over the run; the peak is the residual power's. The energy that staleness made and the
+    /// one that is left with the correction are shown if they are known.
     fn bond_table(&self) -> String {
         let mut table = Aligned::new(&[
             ("energy, J", Align::Left),

@@ -1,4 +1,4 @@
-//! Files of summaries: written whole, and in place of other summaries only.
+//! Files of summaries: written whole; they overwrite only other summaries.
 //!
 //! A feature of all runs. Studies and fits write summaries of their own.
 
@@ -56,7 +56,7 @@ pub(crate) fn replace_earlier(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a summary for programs: the whole file at once, in place of another summary only.
+/// Writes a summary for programs: the whole file at once; it overwrites only another summary.
 ///
 /// # Errors
 /// A file that cannot be written, or that is not a summary.

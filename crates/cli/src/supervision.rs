@@ -98,7 +98,7 @@ impl Plan<'_> {
         }
     }
 
-    /// Does the work in this process, and writes a summary also where a run does not begin.
+    /// Does the work in this process, and writes a summary also if a run does not begin.
     pub(crate) fn with_summary(
         &self,
         work: impl FnOnce() -> Result<Exit, Failure>,
@@ -149,7 +149,7 @@ impl Plan<'_> {
         ending.write(&self.features, &crash)
     }
 
-    /// The picture of the system, where it is asked for and the file can be read once more.
+    /// The picture of the system, if it is asked for and the file can be read once more.
     fn diagram(&self) -> Option<Diagram> {
         let is_wanted = Needs::of(&self.features).summary;
         let is_lasting = is_wanted && (self.system.is_file() || self.system.is_dir());
@@ -183,16 +183,15 @@ impl Plan<'_> {
         output.is_some_and(|output| name == output || name == rows_path(output))
     }
 
-    /// Makes sure that the result of a run that has come to its end is there: an FMU may have deleted
-    /// it since.
-    /// `is_silenced`: the worker could not report by itself.
+    /// Makes sure that the result of a run that has reached its end is there: an FMU may have deleted
+    /// it since. `is_silenced`: the worker could not report by itself.
     fn check(
         &self,
         exit: Exit,
         file: Option<KeptResults>,
         is_silenced: bool,
     ) -> Result<Exit, Failure> {
-        // The rows of a Parquet file are gone where it was made; nothing was recorded where there are no columns.
+        // The rows of a Parquet file are gone if it was made; nothing was recorded if the file has no columns.
         let is_there = |file: &KeptResults| {
             let is_output = Some(Path::new(&file.name)) == self.output;
             (is_output || is_silenced && exit == Exit::Failed) && file.length != Some(0)
@@ -206,7 +205,7 @@ impl Plan<'_> {
             let published = result.finish().map(|()| exit);
             return published.map_err(|error| self.write_summary_of(error.into()));
         }
-        // The worker has reported the reason. Where an FMU has closed its descriptors, it could not save what it
+        // The worker has reported the reason. If an FMU has closed its descriptors, it could not save what it
         // had.
         if !error && !result.is_finished() {
             let place = result.place.display().to_string();
@@ -262,7 +261,7 @@ impl Rest {
         let place = of_rows.unwrap_or(name).to_owned();
         let part = PartFile::adopt(&place, results.file);
         if !part.is_published() {
-            // In place of the worker. Where it fails, the rows are there until the power goes.
+            // In place of the worker. If it fails, the rows are there until the power goes.
             let _ = part.file().sync_data();
         }
         Self {
@@ -299,7 +298,7 @@ fn keep(
     let (error, name) = (results.error.take(), PathBuf::from(&results.name));
     let (rows, counted) = (results.rows, count(results.rows, "row"));
     let mut result = Rest::of(results, output);
-    // Nothing was recorded where there are no names of columns.
+    // Nothing was recorded if the names of columns are missing.
     if result.length == Some(0) {
         result.part.discard();
         return None;
@@ -347,7 +346,7 @@ fn crash_summary<'a>(
 /// Does work that runs FMUs in a process of its own, so that its death is reported with the FMU. Ctrl-C ends it at once.
 ///
 /// # Errors
-/// Those of the work, and the death of its process.
+/// Errors of the work, and the death of its process.
 pub fn supervised(
     timeout: Option<Duration>,
     work: impl FnOnce() -> Result<Exit, Failure>,

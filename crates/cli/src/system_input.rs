@@ -23,7 +23,7 @@ pub(crate) struct SystemOptions {
     variant: Option<String>,
 }
 
-/// Reads a system in the format that its content has; by its file extension where that is not known.
+/// Reads a system in the format that its content has; by its file extension if that is not known.
 pub(crate) fn read(
     path: &Path,
     options: &SystemOptions,

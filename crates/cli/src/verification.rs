@@ -12,7 +12,7 @@ use gyrator_assess::Course;
 use crate::companions::Companions;
 use crate::options::{ExecutionOptions, positive};
 
-/// All steps of the second run over those of the first one; the other one stands in where an FMU takes no shorter step.
+/// All steps of the second run relative to the first one; the other one stands in if an FMU takes no shorter step.
 const FACTORS: [f64; 2] = [0.5, 2.0];
 
 // Whether a suspicion is verified.

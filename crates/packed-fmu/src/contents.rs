@@ -10,7 +10,7 @@ pub(crate) const FILE: &str = "variables.json";
 pub(crate) struct Contents {
     /// The GUID of `modelDescription.xml`.
     pub(crate) guid: String,
-    /// The variables. The value reference of each is its number among those of its base type.
+    /// The variables. The value reference of each is its number among the variables of its base type.
     pub(crate) variables: Vec<Exposed>,
 }
 

@@ -32,8 +32,8 @@ const MOST_MACRO_STEPS: f64 = 1e9;
 
 /// A coupled system as an instance of an FMU.
 ///
-/// The system is started with the values that were set when Initialization Mode ends; where outputs are read in it,
-/// already then, and again when a value is set after that.
+/// When Initialization Mode ends, the system starts with the values that were set. If outputs are read in that
+/// mode, it starts already then, and again when a value is set after that.
 pub struct PackedSystem {
     guid: String,
     file: SystemFile,

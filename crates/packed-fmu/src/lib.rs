@@ -3,7 +3,7 @@
 //! The command line calls it to pack, an importer to run. It never loads a library at packing.
 //!
 //! The crate [packs](pack()) such FMUs: `gyrator pack`. [`PackedSystem`] is what runs in them: it reads the system, the FMUs in it and the
-//! table of its variables from the FMU's resources, and runs them by `gyrator`. Its C functions are those of the package
+//! table of its variables from the FMU's resources, and runs them by `gyrator`. Its C functions come from the package
 //! `gyrator-packed-fmu-library`.
 
 #![forbid(unsafe_code)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// pass it, the path itself.
 ///
 /// # Errors
-/// Words for a location on another host, or with an escape that is none.
+/// Words for a location on another host, or with an escape that is not valid.
 pub(crate) fn folder(location: &str) -> Result<PathBuf, String> {
     let refused = |why: &str| format!("the resource location {location:?} {why}");
     let Some(rest) = location.strip_prefix("file:") else {

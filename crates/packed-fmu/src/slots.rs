@@ -58,11 +58,11 @@ pub(crate) trait Typed:
     fn slots_mut(slots: &mut Slots) -> &mut Vec<Slot<Self>>;
     /// The value in a system file.
     fn written(&self) -> Value;
-    /// The number of a verdict, where verdicts are of this type.
+    /// The number of a verdict, if verdicts are of this type.
     fn of_number(_number: i32) -> Option<Self> {
         None
     }
-    /// The value of a bond, where those are of this type.
+    /// The value of a bond, if such values are of this type.
     fn of_real(_value: f64) -> Option<Self> {
         None
     }
@@ -166,7 +166,7 @@ impl<T: Typed> Slot<T> {
         matches!(self.role, Role::Input | Role::TunableParameter)
     }
 
-    /// Its name in the system, and its value, where the importer has set it.
+    /// Its name in the system, and its value, if the importer has set it.
     fn start(&self) -> Option<(&str, Value)> {
         match &self.place {
             Place::Variable(name) if self.is_set => Some((name, self.value.written())),

@@ -217,7 +217,7 @@ fn figures_have_all_digits_of_the_summary() {
     }
 }
 
-/// The slowest component first; loading and initializing are no part of its share of stepping, which took 0.3 s.
+/// The slowest component first; loading and initializing are not in its share of stepping, which took 0.3 s.
 #[test]
 fn times_of_fmus_are_shares_of_stepping() {
     let html = page(&summary("name"), &Drawing::default());

@@ -55,7 +55,7 @@ impl Combination {
         pairs
     }
 
-    /// Number of words that are not the first of their registry. Where it is at most two, every pair of words meets.
+    /// Number of words that are not the first of their registry. If it is at most two, every pair of words meets.
     #[must_use]
     pub fn unusual_words(&self) -> usize {
         let words = [

@@ -231,7 +231,7 @@ impl DoubleOscillator {
     /// How far `states`, `step` seconds apart, are from the exact solution.
     ///
     /// # Panics
-    /// If there are no states.
+    /// If `states` is empty.
     pub fn metrics(&self, step: f64, states: &[OscillatorState]) -> Metrics {
         let exact = self.exact(step, states.len() - 1);
         let pairs = || states.iter().zip(&exact);

@@ -4,11 +4,11 @@ use gyrator::extrapolation::{EXTRAPOLATIONS, Extrapolation};
 use gyrator::registry::{Entry, look_up};
 use gyrator_system::Choice;
 
-/// Whether an extrapolation, by its word, works only where the source has communication steps much
+/// Whether an extrapolation, by its word, works only if the source has communication steps much
 /// shorter than macro-steps of one length.
 ///
 /// # Panics
-/// If there is no such word.
+/// If the registry has no such word.
 #[must_use]
 pub fn needs_substeps(extrapolation: &str) -> bool {
     let found = look_up(EXTRAPOLATIONS, &Choice::new(extrapolation));

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 /// The first call in a process builds all FMUs that are out of date; processes wait for each other.
 ///
 /// # Panics
-/// When the FMUs cannot be built, or there is no model of that name.
+/// When the FMUs cannot be built, or no model has that name.
 #[must_use]
 pub fn fmu(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();

@@ -12,7 +12,7 @@ use gyrator::{Unit, Value};
 
 /// The model `M` as a unit: the results of its FMU, without archive, library and C calls.
 ///
-/// It comes with the abilities of the FMU, and takes input derivatives where the model interpolates
+/// It comes with the abilities of the FMU, and takes input derivatives if the model interpolates
 /// its inputs. Those that a vendor's FMU may lack can be taken away.
 pub struct ModelUnit<M: Model> {
     description: UnitDescription,

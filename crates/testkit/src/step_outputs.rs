@@ -5,8 +5,8 @@ use gyrator::unit::{
 };
 use gyrator::{Unit, Value};
 
-/// The unit inside with the outputs that it had at its start, and then at the end of each step: inputs that are
-/// set show in them one step later, in Initialization Mode too, as in FMUs whose code computes outputs in `fmi2DoStep`.
+/// The unit inside with the outputs that it had at its start, and then at the end of each step. Inputs that are set
+/// show in them one step later, also in Initialization Mode, as in FMUs whose code computes outputs in `fmi2DoStep`.
 ///
 /// It gives no directional derivatives, and does not declare that outputs may be read again.
 pub struct StepOutputs<U> {

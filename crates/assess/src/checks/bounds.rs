@@ -20,7 +20,7 @@ struct Worst {
 }
 
 impl Bounds {
-    /// Bounds of a value in this unit, which is left out where it is empty.
+    /// Bounds of a value in this unit, which is left out if it is empty.
     pub(super) fn new(least: f64, greatest: f64, unit: &'static str) -> Self {
         Self {
             least,

@@ -28,7 +28,7 @@ pub(super) struct Known<'a> {
     pub(super) run: &'a RunEnd,
     /// The last point that is known, s.
     pub(super) until: f64,
-    /// Why it ended, where it ended so as it should not.
+    /// Why it ended, if it did not end as it should.
     pub(super) interruption: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl Case {
         }
     }
 
-    /// Takes the value at a communication point, where that is in the window.
+    /// Takes the value at a communication point, if that is in the window.
     pub(super) fn see(&mut self, time: f64, value: impl FnOnce() -> f64) {
         let is_end = |end: f64| is_same_time(time, end, self.step);
         let is_within = self.from <= time && time <= self.until;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::short;
 
-/// The end of a run, as its report or its summary has it: read from a summary, too, in which unknown values are null.
+/// The end of a run, as its report or its summary has it: also read from a summary, in which unknown values are null.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(default)]
 pub struct RunEnd {
@@ -18,9 +18,9 @@ pub struct RunEnd {
     pub stop_time: Option<f64>,
     /// How far the coupling changes the result.
     pub verdict: Option<Verdict>,
-    /// Whether it diverges by its coupling; null, too, in a summary of a run that crashed.
+    /// Whether it diverges by its coupling; also null in a summary of a run that crashed.
     pub divergence: Option<Divergence>,
-    /// The energy that the coupling made at all power bonds together, integrated, where it had the greatest magnitude, J.
+    /// The integrated energy that the coupling made at all power bonds together, at its greatest magnitude, J.
     pub peak_residual_energy_integrated: Option<f64>,
     /// Time of it, s.
     pub peak_residual_energy_integrated_time: Option<f64>,
@@ -33,17 +33,17 @@ pub struct RunEnd {
 pub struct BondEnd {
     /// Name.
     pub name: String,
-    /// False where the units of measurement show that effort × flow is not a power.
+    /// False if the units of measurement show that effort × flow is not a power.
     pub is_power: bool,
     /// Greatest less least transferred energy, J.
     pub transferred_energy_range: Option<f64>,
-    /// The energy that the coupling made, integrated, where it had the greatest magnitude, J.
+    /// The integrated energy that the coupling made, at its greatest magnitude, J.
     pub peak_residual_energy_integrated: Option<f64>,
     /// Time of it, s.
     pub peak_residual_energy_integrated_time: Option<f64>,
     /// How far the coupling at this bond changes the result.
     pub verdict: Option<Verdict>,
-    /// As that of the run.
+    /// As for the run.
     #[serde(default)]
     pub divergence: Option<Divergence>,
 }
@@ -83,7 +83,7 @@ impl From<&BondReport> for BondEnd {
 }
 
 impl BondEnd {
-    /// Time and value of the greatest energy that the coupling made, s and J; NaN where it is not known.
+    /// Time and value of the greatest energy that the coupling made, s and J; NaN if it is not known.
     pub(super) fn peak(&self) -> (f64, f64) {
         let known = self
             .peak_residual_energy_integrated_time
@@ -93,7 +93,7 @@ impl BondEnd {
 }
 
 impl RunEnd {
-    /// As that of a bond, of all power bonds together.
+    /// As for a bond, of all power bonds together.
     pub(super) fn peak(&self) -> (f64, f64) {
         let known = self
             .peak_residual_energy_integrated_time
@@ -106,7 +106,7 @@ impl RunEnd {
         matches!(&*self.stop_reason, "stopped" | "running")
     }
 
-    /// Why the run ended, where it ended so as it should not.
+    /// Why the run ended, if it did not end as it should.
     pub(super) fn interruption(&self) -> Option<String> {
         let at = short(self.stop_time.unwrap_or(f64::NAN));
         let detail = self.stop_detail.as_deref().unwrap_or("no reason is known");

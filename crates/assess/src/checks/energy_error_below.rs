@@ -25,7 +25,7 @@ const fn limited(limit: EnergyLimit) -> Limited {
 }
 
 impl Check {
-    /// The energy that the coupling makes at bonds of the name or pattern `bond`, or in the whole system where
+    /// The energy that the coupling makes at bonds of the name or pattern `bond`, or in the whole system if
     /// `None`, is at most `limit` at any time, of either sign.
     #[must_use]
     pub fn energy_error_below(bond: Option<&str>, limit: impl Into<EnergyLimit>) -> Self {

@@ -14,8 +14,8 @@ use super::{BondEnd, End, Judge, Requirement, Violation, short};
 pub enum EnergyLimit {
     /// In J.
     Joules(f64),
-    /// Relative to the range of the energy that went over the bond in the whole run, or to the sum of the ranges of
-    /// all power bonds: energy that goes there and back again counts once.
+    /// Relative to the range of the energy that went over the bond in the whole run, or to the sum of these ranges
+    /// over all power bonds. Energy that goes there and back again counts once.
     Relative(f64),
 }
 

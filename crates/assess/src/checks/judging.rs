@@ -27,7 +27,7 @@ struct Seen {
 }
 
 impl Judging {
-    /// Finds what the checks are about in a system that runs from `start` to `stop`, s; without a stop time where
+    /// Finds what the checks are about in a system that runs from `start` to `stop`, s; without a stop time if
     /// `None`.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Judging {
         }
     }
 
-    /// The findings at the end of the run, in the order of the checks. `report` is that of the run.
+    /// The findings at the end of the run, in the order of the checks. `report` is the run's.
     pub fn conclude(&self, report: &Report) -> Vec<Finding> {
         let run = RunEnd::from(report);
         let end = Known {

@@ -130,7 +130,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is that of the whole system where the key is left out.
+    /// Whether it is about the whole system if the key is left out.
     pub const fn may_be_whole(self) -> bool {
         matches!(self, Self::OfBonds(_) | Self::Report)
     }
@@ -139,9 +139,9 @@ impl Quantity {
 /// The part of a run that is looked at, s; both ends belong to it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
-    /// From when on; the start where `None`.
+    /// From when on; the start if `None`.
     pub from: Option<Spanned<f64>>,
-    /// Until when; the end where `None`.
+    /// Until when; the end if `None`.
     pub until: Option<Spanned<f64>>,
 }
 
@@ -150,7 +150,7 @@ pub trait Requirement: fmt::Debug + Send + Sync {
     /// In words that follow the name of a signal: `is never above 0.6`.
     fn text(&self) -> String;
 
-    /// The part of the run that is looked at, where the check gives `window`.
+    /// The part of the run that is looked at, if the check gives `window`.
     fn window(&self, window: Window) -> Window {
         window
     }
@@ -171,7 +171,7 @@ pub trait Judge: Send {
         let _ = (time, value);
     }
 
-    /// The worst that was seen against the requirement; `None` where it holds.
+    /// The worst that was seen against the requirement; `None` if it holds.
     fn violation(&self, end: &End<'_>) -> Option<Violation>;
 }
 
@@ -180,7 +180,7 @@ pub trait Judge: Send {
 pub struct End<'a> {
     /// The run.
     pub run: &'a RunEnd,
-    /// The bond that is judged, in the order of the report; `None` where it is the whole system.
+    /// The bond that is judged, in the order of the report; `None` if it is the whole system.
     pub bond: Option<usize>,
 }
 
@@ -195,7 +195,7 @@ pub struct Violation {
     pub time: Option<f64>,
     /// How far it is beyond what is allowed, in the unit of the signal.
     pub excess: Option<f64>,
-    /// A run that ends early shows it, too: later values change nothing.
+    /// A run that ends early also shows it: later values change nothing.
     pub is_definite: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct Violation {
 pub struct Check {
     name: Option<String>,
     kind: Kind,
-    /// Names, with `*` and `?` for any text and any character; the whole system where `None`.
+    /// Names, with `*` and `?` for any text and any character; the whole system if `None`.
     subject: Option<Spanned<String>>,
     window: Window,
     requirement: Arc<dyn Requirement>,
@@ -296,7 +296,7 @@ impl Checks {
         &self.list
     }
 
-    /// The findings where nothing could be judged, for the reason `why`. Patterns stay as they are.
+    /// The findings if nothing could be judged, for the reason `why`. Patterns stay as they are.
     #[must_use]
     pub fn not_judged(&self, why: &str) -> Vec<Finding> {
         let findings = self.list.iter().map(|check| {

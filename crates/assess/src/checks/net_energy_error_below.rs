@@ -25,8 +25,8 @@ const fn limited(limit: EnergyLimit) -> Limited {
 }
 
 impl Check {
-    /// The energy of stale direct feed-through with that of the correction, at bonds of the name or pattern `bond` or
-    /// in the whole system where `None`, is known and at most `limit` at any time, of either sign.
+    /// The energy of stale direct feed-through and of the correction together is known and at most `limit` at any
+    /// time, of either sign. It is judged at bonds of the name or pattern `bond`, or in the whole system if `None`.
     #[must_use]
     pub fn net_energy_error_below(bond: Option<&str>, limit: impl Into<EnergyLimit>) -> Self {
         Self::new(KIND, bond, limited(limit.into()))

@@ -20,7 +20,7 @@ pub(super) enum Probe {
     Bond(usize, fn(&View<'_>, usize) -> f64),
     PowerBonds(Vec<usize>, fn(&View<'_>, usize) -> f64),
     Component(usize, fn(&View<'_>, usize) -> f64),
-    /// There is none: the report is judged.
+    /// None: the report is judged.
     Report,
 }
 

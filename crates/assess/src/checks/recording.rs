@@ -44,7 +44,7 @@ impl<'a> Recording<'a> {
     /// Asserts that checks hold.
     ///
     /// # Panics
-    /// Where one does not, with the signal, its worst value, the time and the distance; where one is of a column that
+    /// If one does not hold, with the signal, its worst value, the time and the distance; if one needs a column that
     /// the rows do not have.
     #[track_caller]
     pub fn assert(&self, checks: impl Into<Checks>) -> &Self {

@@ -1,4 +1,4 @@
-//! The residual energy without that of corrections, as `max_residual_energy` of a system file limits it.
+//! The residual energy without corrections, as `max_residual_energy` of a system file limits it.
 
 use gyrator::record::BondValue;
 
@@ -24,7 +24,7 @@ const fn limited(limit: EnergyLimit) -> Limited {
 }
 
 impl Check {
-    /// The residual energy at bonds of the name or pattern `bond`, or of the whole system where `None`, is at most
+    /// The residual energy at bonds of the name or pattern `bond`, or of the whole system if `None`, is at most
     /// `limit` at any time, of either sign.
     #[must_use]
     pub fn residual_energy_below(bond: Option<&str>, limit: impl Into<EnergyLimit>) -> Self {

@@ -29,7 +29,7 @@ impl<'a> Rows<'a> {
         Self { time, columns }
     }
 
-    /// Adds a column with a value for each row; `None` where they are texts.
+    /// Adds a column with a value for each row; `None` if they are texts.
     pub fn push(&mut self, name: &'a str, values: Option<Cow<'a, [f64]>>) {
         self.columns.push((name, values));
     }
@@ -72,8 +72,8 @@ impl<'a> From<&'a Recorded> for Rows<'a> {
 
 impl Checks {
     /// Judges a run that is over, or was ended by its own program, by its rows and its end: signals at the times of the rows, as the
-    /// columns have them. Energies are judged by the columns of the bonds; over the whole run, that of `energy_error_below`
-    /// is known at each communication point without a column.
+    /// columns have them. Energies are judged by the columns of the bonds; over the whole run, the energy of `energy_error_below` is
+    /// known at each communication point without a column.
     ///
     /// # Errors
     /// All names and patterns that the result does not have, and checks that a result says too little for.

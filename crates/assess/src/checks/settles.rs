@@ -38,7 +38,7 @@ pub(super) const KIND: Kind = Kind {
 
 #[derive(Debug)]
 struct Settles {
-    /// The last value where `None`.
+    /// The last value if `None`.
     value: Option<f64>,
     tolerance: f64,
     by: Spanned<f64>,
@@ -116,7 +116,7 @@ impl Judge for Range {
 
 impl Check {
     /// Signals of the name or pattern `signal` are at most `tolerance` away from `value`, or from their last values
-    /// where `None`, from the time `by` on, s.
+    /// if `None`, from the time `by` on, s.
     #[must_use]
     pub fn settles(signal: &str, value: Option<f64>, tolerance: f64, by: f64) -> Self {
         let by = Spanned::unplaced(by);

@@ -70,7 +70,7 @@ fn signals_are_judged_by_closed_forms() {
             Check::never_above("a.y", 16.0).from(1.1).until(1.2),
             Outcome::Failed,
         ),
-        // An input, which is no output, is seen as well.
+        // An input, which is not an output, is seen as well.
         (Check::within("a.u", 0.5, 0.0), Outcome::Passed),
         (
             Check::verdict_at_least(None, Verdict::Small),
@@ -187,7 +187,7 @@ fn nan_never_passes() {
     }
 }
 
-/// Where the run fails, what was seen to be wrong stays wrong, and the rest is not known.
+/// If the run fails, what was seen to be wrong stays wrong, and the rest is not known.
 #[test]
 fn a_run_that_fails_proves_nothing_but_what_is_wrong() {
     let checks = Checks::from([

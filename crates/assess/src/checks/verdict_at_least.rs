@@ -73,7 +73,7 @@ impl Judge for AtLeast {
 }
 
 impl Check {
-    /// The verdict on bonds of the name or pattern `bond`, or on the run where `None`, is `verdict` or better.
+    /// The verdict on bonds of the name or pattern `bond`, or on the run if `None`, is `verdict` or better.
     #[must_use]
     pub fn verdict_at_least(bond: Option<&str>, verdict: Verdict) -> Self {
         Self::new(KIND, bond, AtLeast(verdict))

@@ -7,15 +7,15 @@ use serde::Serialize;
 
 use crate::doctor::probe::Course;
 
-/// Least order that is believed: that of chaotic runs, and of events that move, is 0.
+/// Least order that is believed: chaotic runs, and events that move, have order 0.
 const LEAST_ORDER: f64 = 0.4;
 /// Greatest order that is used for larger steps than those that were run: a greater one is the start of an instability.
 const GREATEST_ORDER: f64 = 4.0;
-/// Order that is taken where none was observed: that of held inputs.
+/// Order if none was observed: held inputs have it.
 const USUAL_ORDER: f64 = 1.0;
 /// Macro-steps for a wanted error over the one that was looked at, at most: further away nothing is known.
 const FURTHEST: f64 = 64.0;
-/// A signal whose RMS value is below this part of that of the system's largest signal is at rest. A choice.
+/// A signal is at rest if its RMS value is below this part of the largest RMS value in the system. A choice.
 const AT_REST: f64 = 1e-12;
 
 /// The error of one signal.
@@ -23,9 +23,9 @@ const AT_REST: f64 = 1e-12;
 pub struct SignalError {
     /// `component.variable`.
     pub variable: String,
-    /// Root of the mean square of the error over that of the signal.
+    /// RMS error over the RMS value of the signal.
     pub relative_error: f64,
-    /// Observed order of convergence; `None` where the runs show none.
+    /// Observed order of convergence; `None` if the runs show none.
     pub order: Option<f64>,
 }
 
@@ -34,7 +34,7 @@ pub struct SignalError {
 pub struct Accuracy {
     /// Simulated time that was looked at, s, from the start.
     pub window: f64,
-    /// The greatest relative error of a signal; `None` where nothing moves.
+    /// The greatest relative error of a signal; `None` if nothing moves.
     pub relative_error: Option<f64>,
     /// The signal with it.
     pub worst: Option<String>,
@@ -45,8 +45,8 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The macro-step, s, for a relative error, where one of `step` has this error; at most 64 times as long, and `None` where it would
-    /// have to be more than 64 times shorter: so far away the order says nothing.
+    /// The macro-step, s, for a relative error, if one of `step` has this error. At most 64 times as long, and `None` if it would have
+    /// to be more than 64 times shorter: so far away the order says nothing.
     #[must_use]
     pub fn step_for(&self, wanted: f64, step: f64) -> Option<f64> {
         let error = self.relative_error?;

@@ -1,16 +1,16 @@
-//! The words that a coupling is made of, in place of those of the system file.
+//! The words that a coupling is made of, instead of the words of the system file.
 
 use std::fmt;
 
 use gyrator_system::{Choice, InterfaceModel, Spanned, SystemFile};
 use serde::Serialize;
 
-/// What [`Coupling::interface_order`] is called: `order` alone is a parameter of methods, too.
+/// What [`Coupling::interface_order`] is called: `order` alone is also a parameter of methods.
 pub(crate) const INTERFACE_ORDER: &str = "interface order";
 /// The option of an interface model that depends on its order.
 pub(crate) const FORCE: &str = "force";
 
-/// Words of registries, for all components and bonds; the file's own where `None`.
+/// Words of registries, for all components and bonds; the file's own if `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Coupling {
     /// Word of `method`.
@@ -37,7 +37,7 @@ impl Coupling {
         *self == Self::default()
     }
 
-    /// This one, with the words of `other` where that has some.
+    /// This one, with the words that `other` has.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         let either =

@@ -1,7 +1,8 @@
 //! The response of a coupled system to a disturbance of its inputs: the difference of two whole runs, one with a pulse.
 //!
 //! The difference follows the loop that is linearised about the course of the system, without what drives it. Its modes are
-//! those of the loop from one communication point to the next, whatever the units have inside: no states need to be saved.
+//! the modes of the loop from one communication point to the next, whatever the units have inside: no states need to be
+//! saved.
 
 use gyrator_system::SystemFile;
 
@@ -50,7 +51,7 @@ pub(crate) struct Pair {
     /// over its size and the height of the pulse. Infinite if a run ended in values that are not finite.
     pub(crate) start: f64,
     pub(crate) late: f64,
-    /// Modes of the loop over a macro-step, if they are seen: a radius of 0 where nothing comes back.
+    /// Modes of the loop over a macro-step, if they are seen: a radius of 0 if nothing comes back.
     pub(crate) modes: Option<Modes>,
 }
 
@@ -133,7 +134,8 @@ pub(crate) fn pair(
     })
 }
 
-/// The size of a signal: in the first quarter, as one that explodes later is no measure; over the whole run if it rests there.
+/// The size of a signal: in the first quarter, since a signal that explodes later cannot be a measure; over the whole run if
+/// it rests there.
 fn size(course: &Course, signal: usize) -> f64 {
     let of = |rows: &[Vec<f64>]| root_mean_square(rows.iter().map(|row| row[signal]));
     let rows = &course.rows;

@@ -18,10 +18,10 @@ use crate::doctor::transfer::{HostTime, advise, host_times};
 pub use candidates::Candidate;
 pub use proposal::Proposal;
 
-// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the limits of
-// stability are to those of whole runs, and that no proposal is worse.
+// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the stability
+// limits are to the limits of whole runs, and that no proposal is worse.
 
-/// Macro-steps of the runs that are compared, times those of the slowest component.
+/// Length of the compared runs, in communication steps of the slowest component.
 const POINTS: usize = 36;
 /// Fewest points, and the part of all steps that runs at H, H/2 and H/4 take, seven points of H each.
 const FEWEST_POINTS: usize = 8;
@@ -30,11 +30,11 @@ const COMPARED: f64 = 0.2;
 const UNLIKE: f64 = 0.3;
 /// How much shorter runs at H/8 and H/16 are, which take the place of these.
 const SHORTER: usize = 3;
-/// The same where nothing moves within fewer.
+/// How many times longer the runs are if nothing moves within fewer points.
 const LONGER: usize = 4;
 /// Macro-steps of a whole run of a system without a stop time.
 const STEPS_WITHOUT_END: f64 = 1e4;
-/// Relative error of the macro-steps that are advised where none is wanted: that of the tables, too.
+/// Relative error of the advised macro-steps if none is wanted. The tables use it as well.
 const USUAL_ERROR: f64 = 0.01;
 
 /// The questions of an examination.
@@ -55,15 +55,15 @@ pub struct Diagnosis {
     pub step_size: f64,
     /// Stability of the system as it is.
     pub stability: Stability,
-    /// Its error; `None` where it was not found.
+    /// Its error; `None` if it was not found.
     pub accuracy: Option<Accuracy>,
-    /// The gain of the open loop; `None` where it was not found.
+    /// The gain of the open loop; `None` if it was not found.
     pub loop_gain: Option<LoopGain>,
     /// Residual energy of each bond at the end of the window, J, at H and half of H.
     pub bonds: Vec<BondSlope>,
     /// All couplings that were tried, the given one first.
     pub candidates: Vec<Candidate>,
-    /// The better coupling; the given one where none is better.
+    /// The better coupling; the given one if none is better.
     pub proposal: Proposal,
     /// The wanted relative error, if any.
     pub wanted: Option<f64>,
@@ -71,12 +71,12 @@ pub struct Diagnosis {
     pub hosts: Vec<HostTime>,
     /// Probe runs that were made.
     pub runs: usize,
-    /// Macro-steps of the short ones as they count against the limit: the simulated time in macro-steps of the system, where
+    /// Macro-steps of the short ones as they count against the limit: the simulated time in macro-steps of the system, if
     /// that is more.
     pub steps: f64,
     /// The same of whole runs, which verify.
     pub verification_steps: f64,
-    /// Communication steps of units in the short ones, those that were made again, too.
+    /// Communication steps of units in the short ones, including repeated steps.
     pub unit_steps: f64,
     /// Remarks.
     pub notes: Vec<String>,
@@ -157,7 +157,7 @@ pub fn examine(
     examination.carry_out()
 }
 
-/// Macro-steps in a run, as a whole number of those of the slowest component.
+/// Macro-steps in a run: a whole number of communication steps of the slowest component.
 fn whole_steps(duration: Option<f64>, step: f64, stride: usize) -> usize {
     let Some(duration) = duration else {
         return usize::MAX;
@@ -288,7 +288,7 @@ impl Examination<'_, '_> {
         course
     }
 
-    /// Runs the given system at H, H/2 and H/4; where these are unlike, at H/8 and H/16 for a shorter time.
+    /// Runs the given system at H, H/2 and H/4; if these are unlike, at H/8 and H/16 for a shorter time.
     fn find_courses(&mut self) -> Result<(), ExamineError> {
         let mut at = self.measured_run();
         let still = |course: &Course| (0..course.names.len()).all(|signal| !moves(course, signal));

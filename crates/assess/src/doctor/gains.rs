@@ -2,8 +2,8 @@
 //!
 //! All inputs are frozen, and one of them gets a pulse in each run: the outputs are the impulse responses of each unit alone, sampled
 //! at the communication points. Their sums with e^(−jωHk) are its frequency responses G(jω), as it is seen from the coupling, with
-//! the hold of its inputs and the delay of the exchange. Chen et al. (2021), section 2.3: a loop is stable whatever its phases are
-//! where its gain is below one at all frequencies (small gain), or where both ends of a bond are passive.
+//! the hold of its inputs and the delay of the exchange. Chen et al. (2021), section 2.3: a loop is stable whatever its phases are if
+//! its gain is below one at all frequencies (small gain), or if both ends of a bond are passive.
 
 use nalgebra::{Complex, DMatrix};
 use serde::Serialize;
@@ -20,7 +20,7 @@ const FREQUENCIES: usize = 64;
 const MOST_INPUTS: usize = 8;
 /// A unit that still answers so much of its largest answer at the last point keeps energy: its gain at a resonance has no bound.
 const LASTING: f64 = 0.2;
-/// Height of the pulses over the sizes of the signals: a choice, as that of a [disturbance](crate::doctor::disturbance), but
+/// Height of the pulses over the sizes of the signals: a choice, as for a [disturbance](crate::doctor::disturbance), but
 /// with frozen inputs the units alone have to stay linear.
 const HEIGHT: f64 = 1e-2;
 
@@ -48,7 +48,7 @@ pub struct BondMargins {
     pub gain: f64,
     /// Frequency of it, Hz.
     pub frequency: f64,
-    /// The least real part of the response of end a, effort by flow, over its largest magnitude: not negative where it is passive as the
+    /// The least real part of the response of end a, effort by flow, over its largest magnitude: not negative if it is passive as the
     /// coupling sees it.
     pub passivity_a: f64,
     /// The same of end b, flow by effort.
@@ -62,7 +62,7 @@ struct Responses {
     of_input: Vec<Vec<Vec<f64>>>,
 }
 
-/// Measures the gains of the loop; `None` where that cannot be done with this system, or no steps are left.
+/// Measures the gains of the loop; `None` if that cannot be done with this system, or no steps are left.
 pub(crate) fn loop_gain(
     prober: &mut Prober<'_>,
     system: &SystemFile,
@@ -117,7 +117,7 @@ fn frequency(turn: f64, interval: f64) -> f64 {
     turn / (2.0 * std::f64::consts::PI * interval)
 }
 
-/// Factor of a connection outside of bonds, whose gain is that of the power.
+/// Factor of a connection outside of bonds. The gain of a bond is its power's.
 fn factor(system: &SystemFile, (from, to): &(String, String)) -> f64 {
     let is = |port: &Port, name: &str| format!("{}.{}", port.component, port.variable) == name;
     let mut connections = system.connections.iter();

@@ -2,10 +2,10 @@
 //!
 //! The verb `doctor` calls it, and starts the runs for it. It never writes a file.
 //!
-//! [`examine`] finds whether the coupling is stable at the macro-step of the system and up to which one, how the error of the
-//! coupling depends on the macro-step, and which other method, exchange, extrapolation or correction has a smaller one. Short
-//! runs suggest; whole runs decide on stability, and on every proposal. [`rewrite`] puts a proposal into a system file, whose
-//! comments stay.
+//! [`examine`] finds whether the coupling is stable at the macro-step of the system, and up to which one. It finds how the
+//! coupling error depends on the macro-step, and which other method, exchange, extrapolation or correction has a smaller one.
+//! Short runs suggest; whole runs decide on stability, and on every proposal. [`rewrite`] puts a proposal into a system file,
+//! whose comments stay.
 //!
 //! Why whole runs in pairs, and which rules were dropped: docs/dev/coupling.md. A coupling's cost is the number of
 //! steps of units, not the time that was measured, so that the proposal is the same on every machine.

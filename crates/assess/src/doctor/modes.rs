@@ -8,10 +8,10 @@ use nalgebra::{Complex, DMatrix, DVector};
 
 use crate::doctor::accuracy::root_mean_square;
 
-// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the limits of
-// stability are to those of whole runs, and that no proposal is worse.
+// Numbers without a reason are choices. The studies (docs/doctor-method.md) judge them by their result: how near the stability
+// limits are to the limits of whole runs, and that no proposal is worse.
 
-/// Rows that the delayed samples have at least, where there are samples enough: of few signals, delays tell the states.
+/// Fewest rows of the delayed samples, if there are samples enough: of few signals, delays tell the states.
 const ROWS: usize = 40;
 /// Singular values below this part of the largest are rounding, whose root of 1.5e-8 is in them, and what solvers of FMUs leave.
 const NOISE: f64 = 1e-7;
@@ -21,7 +21,8 @@ const MOST_STATES: usize = 30;
 const SIGNIFICANT: f64 = 1e-3;
 /// One sample in so many, the last ones, is held back.
 const HELD_BACK: usize = 4;
-/// Modes that miss the samples held back by more than this part of them are none: of a system that is not linear, or of events.
+/// Modes that miss the samples held back by more than this part of them do not count: they come from a system that is not
+/// linear, or from events.
 const MISSED: f64 = 0.3;
 /// Samples held back that are below this part of the others have faded; noise has no part in the judgement.
 const FADED: f64 = 1e-3;
@@ -34,14 +35,14 @@ const RINGING: f64 = 1e-2;
 /// The modes of the map from one sample to the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Modes {
-    /// The largest magnitude of an eigenvalue; 0 where the samples vanish.
+    /// The largest magnitude of an eigenvalue; 0 if the samples vanish.
     pub(crate) radius: f64,
     /// How many times longer a step may be until the fastest mode changes its sign from each sample to the next without fading, if its
-    /// force is held over each step: infinite where no mode shows one.
+    /// force is held over each step. Infinite if no mode shows such a step.
     pub(crate) longest: f64,
 }
 
-/// The modes of some samples, `None` where there are too few, or the modes of the first ones do not predict the last ones. `samples`
+/// The modes of some samples, `None` if there are too few, or the modes of the first ones do not predict the last ones. `samples`
 /// has a row for each sample; columns are scaled by the caller, and 1 is a sizeable value.
 pub(crate) fn modes(samples: &[Vec<f64>]) -> Option<Modes> {
     let signals = samples.first()?.len();
@@ -121,8 +122,8 @@ fn significant(
     })
 }
 
-/// How many times longer a step may be until a mode of this eigenvalue, stable now, has the eigenvalue -1: of the oscillator
-/// λ² − (2 − c·h − ω²·h²)·λ + 1 − c·h = 0, which a held force makes of a mass, or of λ = 1 − k·h.
+/// How many times longer a step may be until a mode of this eigenvalue, stable now, has the eigenvalue -1. It is a mode of
+/// the oscillator λ² − (2 − c·h − ω²·h²)·λ + 1 − c·h = 0, which a held force makes of a mass, or of λ = 1 − k·h.
 fn longest(value: Complex<f64>) -> f64 {
     if value.im == 0.0 {
         return 2.0 / (1.0 - value.re).max(0.0);
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// A growth that ends, as where an amplitude is bounded, is none of a linear loop.
+    /// Growth that ends, as at a bounded amplitude, does not come from a linear loop.
     #[test]
     fn modes_that_do_not_predict_what_follows_are_none() {
         let sample = |n: i32| vec![(1.2_f64.powi(n.min(50)) * f64::from(n)).cos()];

@@ -110,7 +110,7 @@ pub(crate) struct Course {
     pub(crate) names: Vec<String>,
     /// A row for each communication point, with a value for each output.
     pub(crate) rows: Vec<Vec<f64>>,
-    /// Communication steps of units in a macro-step, those that were made again, too.
+    /// Communication steps of units in a macro-step, including repeated steps.
     pub(crate) unit_steps: f64,
     /// Mean time of a macro-step, s.
     pub(crate) seconds: f64,
@@ -207,7 +207,7 @@ impl<'a> Prober<'a> {
         Ok(run)
     }
 
-    /// Runs the system at so many times its macro-step for a number of macro-steps; fewer where its stop time comes first.
+    /// Runs the system at so many times its macro-step for a number of macro-steps; fewer if its stop time comes first.
     pub(crate) fn run(
         &mut self,
         system: &SystemFile,
@@ -275,7 +275,7 @@ impl<'a> Prober<'a> {
             self.usual.get_or_insert(unit_steps / made as f64);
         }
         let outcome = outcome.and_then(|early_end| match early_end {
-            // It ends by itself where the user wishes so.
+            // It ends by itself if the user wishes so.
             None if made < steps => self.check().map(|()| {
                 let text = format!("it ended by itself after {made} macro-steps");
                 Some(EarlyEnd::Failed(text))

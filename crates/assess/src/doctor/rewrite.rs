@@ -23,11 +23,11 @@ pub enum RewriteError {
     Problems(#[from] Problems),
 }
 
-/// The text of the file of `system` with the words and the communication steps of a proposal, for a file at `path`: where that is in
+/// The text of the file of `system` with the words and the communication steps of a proposal, for a file at `path`: if that is in
 /// another folder, paths lead from there.
 ///
 /// # Errors
-/// A text that is no TOML, or has keys where they cannot be changed.
+/// A text that is not TOML, or has keys in places that cannot be changed.
 pub fn rewrite(
     system: &SystemFile,
     proposal: &Proposal,
@@ -125,7 +125,8 @@ fn edited(system: &SystemFile, proposal: &Proposal, path: &Path) -> Result<Strin
     Ok(document.to_string())
 }
 
-/// The way from the folder of one file to that of another one, with `/` between its parts; `None` where it is the same.
+/// The way from the folder of one file to the folder of another one, with `/` between its parts; `None` if it is the
+/// same folder.
 fn way_between(from: &Path, to: &Path) -> Option<String> {
     let folder = |path: &Path| {
         let folder = path
@@ -148,7 +149,7 @@ fn way_between(from: &Path, to: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("/"))
 }
 
-/// Puts the way to another folder before all paths that are relative to that of the file.
+/// Puts the way to another folder before all paths that are relative to the file's folder.
 fn relocate(root: &mut Table, way: &str) {
     let leads = |value: &mut toml_edit::Value| {
         if let Some(path) = value.as_str().filter(|path| !Path::new(path).is_absolute()) {

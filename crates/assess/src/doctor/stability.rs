@@ -2,7 +2,7 @@
 //!
 //! A disturbance of the inputs fades in a stable system. It grows by the coupling, or because the system grows by itself, as a
 //! machine that starts or chaos does. Two pairs of whole runs, with and without a disturbance, at a macro-step and at half of
-//! it, tell: of 178 healthy points of 57 systems none was called unstable, where one pair alone would have 37 of 46 that
+//! it, tell. Of 178 healthy points of 57 systems none was called unstable. One pair alone would call 37 of 46 unstable that
 //! excite themselves or are chaotic.
 
 use crate::Difference;
@@ -17,13 +17,13 @@ use crate::doctor::probe::{ProbeFailure, Prober};
 const FADES: f64 = 1.5;
 /// One that grows by more than this may belong to an unstable coupling.
 const GROWS: f64 = 3.0;
-/// Late disturbances of so many times the pulse are no longer small: their growth says nothing.
+/// Late disturbances of so many times the pulse are not small any more: their growth says nothing.
 const SMALL: f64 = 100.0;
 /// Estimated error over the range, or difference over the smaller range, that only an unstable coupling makes.
 const ENDLESS: f64 = 10.0;
-/// Estimated error over the range of an unstable coupling, where the two growths are unlike.
+/// Estimated error over the range of an unstable coupling, if the two growths are unlike.
 const LARGE: f64 = 3.0;
-/// Errors below this part of the range are those of a run that has not diverged.
+/// A run with errors below this part of the range has not diverged.
 const HARMLESS: f64 = 0.8;
 /// Growths that differ by more than this factor are unlike; by less than the other one they are alike.
 const UNLIKE: f64 = 3.0;
@@ -67,11 +67,11 @@ pub struct Level {
     pub finding: Finding,
     /// How much a disturbance grows until the last quarter of the run; infinite in a run that is not finite.
     pub growth: Option<f64>,
-    /// The same at half the macro-step, where that was looked at.
+    /// The same at half the macro-step, if that was looked at.
     pub growth_at_half: Option<f64>,
     /// The greatest error of a looped signal over its range, as the run at half the macro-step shows it.
     pub error: Option<f64>,
-    /// Spectral radius of the loop over a macro-step, where its modes are seen.
+    /// Spectral radius of the loop over a macro-step, if its modes are seen.
     pub spectral_radius: Option<f64>,
     /// Why nothing is known.
     pub reason: Option<String>,
@@ -82,13 +82,13 @@ pub struct Level {
 pub struct Stability {
     /// What was found at the macro-step of the system.
     pub finding: Finding,
-    /// Whether it is stable there; `None` where the finding is another one than stable and unstable.
+    /// Whether it is stable there; `None` if the finding is neither stable nor unstable.
     pub is_stable: Option<bool>,
     /// Why nothing is known.
     pub reason: Option<String>,
-    /// Largest macro-step that was looked at below all that are of no use, s; `None` where there is none.
+    /// Largest macro-step that was looked at below all that are of no use, s; `None` if there is none.
     pub largest_step: Option<f64>,
-    /// Smallest macro-step that is unstable, or has an error of at least three ranges, s; `None` where none was found.
+    /// Smallest macro-step that is unstable, or has an error of at least three ranges, s; `None` if none was found.
     pub unstable_step: Option<f64>,
     /// No macro-step that was looked at is of no use.
     pub is_open: bool,
@@ -107,7 +107,7 @@ pub(crate) struct Search<'s, 'p, 'a> {
     step: f64,
     /// Time from start to stop, s.
     duration: f64,
-    /// Longest macro-step by the fastest mode at the last one that was looked at, over that of the system.
+    /// Longest macro-step by the fastest mode at the last one that was looked at, over the system's.
     longest: f64,
     found: Vec<(f64, Level)>,
 }
@@ -209,7 +209,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(())
     }
 
-    /// The macro-step after a stable one: just above the limit where the fastest mode shows one, else much larger.
+    /// The macro-step after a stable one: just above the limit if the fastest mode shows one, else much larger.
     fn next_above(&self, below: f64) -> f64 {
         match self.longest < STRIDE * below {
             true => (GUESSED * self.longest).max(NEAR * below),
@@ -217,7 +217,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         }
     }
 
-    /// Looks at a macro-step; false where a run is of no use, or fails.
+    /// Looks at a macro-step; false if a run is of no use, or fails.
     fn goes_on(&mut self, factor: f64) -> Result<bool, ProbeFailure> {
         let level = self.look(factor)?;
         let goes_on = level.growth.is_some() && level.is_usable();
@@ -225,7 +225,7 @@ impl<'s, 'p, 'a> Search<'s, 'p, 'a> {
         Ok(goes_on)
     }
 
-    /// Macro-steps of a whole run, as a whole number of those of the slowest component.
+    /// Macro-steps of a whole run: a whole number of communication steps of the slowest component.
     fn steps(&self, factor: f64) -> usize {
         let stride = self.wiring.stride;
         let steps = self.duration / (factor * self.step) * (1.0 + 1e-9);

@@ -26,7 +26,7 @@ pub struct HostTime {
     pub transfer: f64,
     /// Whether the way takes longer than the FMU, and at least a tenth of the macro-step.
     pub transfer_dominates: bool,
-    /// Changes that make the way cheaper, where it dominates.
+    /// Changes that make the way cheaper, if it dominates.
     pub advice: Vec<String>,
 }
 

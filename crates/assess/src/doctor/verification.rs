@@ -16,9 +16,9 @@ pub struct Verification {
     pub window: f64,
     /// Macro-step at which the given system costs as much as the proposal, or a little more, s.
     pub given_step: f64,
-    /// The greatest relative error of a signal of the given system there; `None` where it is not finite.
+    /// The greatest relative error of a signal of the given system there; `None` if it is not finite.
     pub given: Option<f64>,
-    /// That of the proposal.
+    /// The same of the proposal.
     pub proposed: f64,
 }
 
@@ -86,7 +86,7 @@ impl Verifier<'_, '_> {
         Ok(Some(reference([&coarse, &fine], self.accuracy)))
     }
 
-    /// The greatest relative error of a signal; `None` where a run is not finite.
+    /// The greatest relative error of a signal; `None` if a run is not finite.
     fn error(&mut self, trial: Trial<'_>, truth: &Course) -> Result<Option<f64>, ProbeFailure> {
         let course = self.course(trial)?;
         let truth = truth.every(trial.factor.round() as usize);
@@ -94,7 +94,7 @@ impl Verifier<'_, '_> {
         Ok(error.filter(|error| error.is_finite()))
     }
 
-    /// Over the whole run, with rows at macro-steps of the given system; `None` where it fails.
+    /// Over the whole run, with rows at macro-steps of the given system; `None` if it fails.
     fn course(&mut self, trial: Trial<'_>) -> Result<Option<Course>, ProbeFailure> {
         let steps = (self.steps as f64 / trial.factor * (1.0 + 1e-9)) as usize;
         let every = trial.factor.recip().round().max(1.0) as usize;

@@ -1,4 +1,4 @@
-//! The largest stable macro-step of the benchmarks' systems, beside that of whole runs: a study.
+//! The largest stable macro-step of the benchmarks' systems, beside the result of whole runs: a study.
 
 use std::path::Path;
 
@@ -110,7 +110,7 @@ fn rows() -> Vec<(String, String)> {
     rows
 }
 
-/// Greatest magnitude of each output over a run at so many times the macro-step; `None` where it fails.
+/// Greatest magnitude of each output over a run at so many times the macro-step; `None` if it fails.
 fn greatest(start: &mut InProcess, system: &SystemFile, factor: f64) -> Option<Vec<f64>> {
     let mut run = start.start(at_other_step(system, factor)).ok()?;
     let mut greatest = vec![0.0_f64; run.view().reals.len()];
@@ -135,7 +135,8 @@ fn finely_exchanged(system: &SystemFile) -> SystemFile {
     fine
 }
 
-/// The largest macro-step whose whole run has no output tenfold that of a quarter of the macro-step with fresh and linear values: bisected to a twentieth.
+/// The largest macro-step whose whole run has no output tenfold its value at a quarter of the macro-step with fresh and linear values: bisected to a
+/// twentieth.
 fn measured(start: &mut InProcess, system: &SystemFile) -> f64 {
     let truth = greatest(start, &finely_exchanged(system), 0.25).expect("the fine run is stable");
     let mut is_stable = |factor: f64| {
@@ -157,7 +158,7 @@ fn measured(start: &mut InProcess, system: &SystemFile) -> f64 {
 }
 
 /// Outputs at every macro-step of the system over a whole run at so many times its macro-step, one over a whole number;
-/// `None` where the run fails.
+/// `None` if the run fails.
 fn courses(start: &mut InProcess, system: &SystemFile, parts: usize) -> Option<Vec<Vec<f64>>> {
     let mut run = start
         .start(at_other_step(system, (parts as f64).recip()))
@@ -176,7 +177,7 @@ fn courses(start: &mut InProcess, system: &SystemFile, parts: usize) -> Option<V
     is_finite.then_some(rows)
 }
 
-/// The greatest root of the mean square of a signal's error over that of the signal; infinite where there is no run.
+/// The greatest RMS error of a signal over its RMS value; infinite without a run.
 fn error(rows: Option<&Vec<Vec<f64>>>, truth: &[Vec<f64>]) -> f64 {
     let Some(rows) = rows else {
         return f64::INFINITY;
@@ -192,7 +193,7 @@ fn error(rows: Option<&Vec<Vec<f64>>>, truth: &[Vec<f64>]) -> f64 {
 
 /// How often the units exchange values in a macro-step in the runs that proposals are judged by.
 const INNER: usize = 32;
-/// Part of an error by which a proposal may be worse: the judging runs have errors, too.
+/// Part of an error by which a proposal may be worse: the judging runs also have errors.
 const ROUNDING: f64 = 1e-3;
 /// Part of the communication steps of units in a run of 10⁵ macro-steps that an examination may make.
 const COST: f64 = 0.05;

@@ -6,8 +6,8 @@ use gyrator_system::SystemFile;
 
 use crate::{options, take_words};
 
-/// ẋ = −u, y = x, and u = y one way or another: x(n+1) = x(n) − h·x(n) with fresh values, stable below h = 2 s, and
-/// x(n+1) = x(n) − h·x(n−1) with stale ones, stable below h = 1 s; k times faster with ẋ = −k·u.
+/// ẋ = −u, y = x, and u = y one way or another. Fresh values give x(n+1) = x(n) − h·x(n), stable below h = 2 s. Stale
+/// ones give x(n+1) = x(n) − h·x(n−1), stable below h = 1 s; k times faster with ẋ = −k·u.
 struct Loop {
     k: f64,
     /// It is coupled in one way only: stale.
@@ -123,7 +123,7 @@ fn the_first_gain_that_makes_a_loop_stable_is_named_for_a_set_up() {
     assert!(!stable.notes.iter().any(|note| note.contains("set-up")));
 }
 
-/// ẋ = −x by held values is 1 − h in place of e^−h.
+/// ẋ = −x by held values is 1 − h instead of e^−h.
 #[test]
 fn a_better_coupling_is_proposed_verified_and_the_same_each_time() {
     let diagnosis = diagnose(0.1, "stale", None).unwrap();

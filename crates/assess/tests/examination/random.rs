@@ -13,7 +13,7 @@ const HEALTHY: f64 = 0.7;
 /// How near a limit has to be, as a factor.
 const NEAR: f64 = 1.5;
 
-/// A random system whose words are those of the file.
+/// A random system with the words of the file.
 #[derive(Clone)]
 struct Drawn(RandomSystem);
 
@@ -50,8 +50,8 @@ impl Drawn {
         system
     }
 
-    /// Of a whole run at so many times the macro-step: the greatest error of an output over its range, the greatest error
-    /// as root of the mean square, and steps of units in a macro-step; infinite errors if the run is not finite.
+    /// Of a whole run at so many times the macro-step: the greatest error of an output over its range, the greatest RMS
+    /// error, and steps of units in a macro-step. Errors are infinite if the run is not finite.
     fn error(&mut self, file: &SystemFile, factor: f64) -> (f64, f64, f64) {
         let mut at = self.0.clone();
         at.step_size *= factor;
@@ -89,7 +89,7 @@ impl Drawn {
         (greatest, mean, unit_steps(&run, at.steps))
     }
 
-    /// The largest macro-step over that of the system whose whole run does not diverge, by bisection; `None` above 64.
+    /// The largest macro-step, over the system's, whose whole run does not diverge, by bisection; `None` above 64.
     fn limit(&mut self, file: &SystemFile) -> Option<f64> {
         let mut diverges = |factor: f64| {
             let error = self.error(file, factor).0;

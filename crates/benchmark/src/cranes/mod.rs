@@ -4,7 +4,7 @@
 //! A multibody system and its hydraulic circuits are coupled by force or pressure, with polynomials
 //! or an interface model for the circuits' inputs. Rows: largest macro-steps of 64 configurations,
 //! energy and accuracy at 1 ms, and macro-steps of 50 ms with equal impulses (own). A macro-step is
-//! too large where the sum of the residual energy's magnitudes (eqs 21–24) exceeds three times its
+//! too large if the sum of the residual energy's magnitudes (eqs 21–24) exceeds three times its
 //! linear growth. Limit: the paper's hose cannot be integrated as printed; variants A and B stand
 //! for it (docs/benchmarks.md).
 

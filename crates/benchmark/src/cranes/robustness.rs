@@ -1,5 +1,5 @@
-//! Displacement corrections on cranes with less friction: the macro-steps that hold with 0.5, all of them, and with 1; with a sixth
-//! of that friction the greatest speed with 0.5, on which the crane swings, and with the share that a run chooses by itself.
+//! Displacement corrections on cranes with less friction: the macro-steps that hold with 0.5, all of them, and with 1. With a sixth
+//! of that friction: the greatest speed with 0.5, on which the crane swings, and with the share that a run chooses by itself.
 
 use fmu_models::{Crane, Throttle};
 use rayon::prelude::*;

@@ -81,7 +81,7 @@ impl Course {
         Ok(errors.fold(0.0, f64::max))
     }
 
-    /// Second by second; a step counts where it ends.
+    /// Second by second; a step counts in the second in which it ends.
     fn variations(&self) -> [f64; 10] {
         let mut variations = [0.0; 10];
         for (pair, time) in self.rows.windows(2).zip(&self.times[1..]) {

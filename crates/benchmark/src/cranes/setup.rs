@@ -244,8 +244,8 @@ impl Setup {
         parameters
     }
 
-    /// The bond of an actuator. Its flow is the rate of the length; pressures are weighted with
-    /// the areas, so that its power is that of the pressures.
+    /// The bond of an actuator. Its flow is the rate of the length; pressures are weighted with the
+    /// areas, so that its power is the pressures' power.
     fn couple(&self, actuator: usize, assembly: &mut Assembly<'_>) {
         let of_circuit = |port: &str| format!("circuit{actuator}.{port}");
         let of_mechanics = |port: &str| format!("mechanics.{port}");

@@ -12,7 +12,7 @@ use crate::row::{Bar, BenchmarkRow, Metric};
 pub(crate) const FIRST: u32 = 10;
 /// Largest macro-step of the sweep, tenths of a millisecond.
 const LAST: u32 = 100;
-/// The residual energy takes off where it exceeds its linear growth from the smallest macro-step on
+/// The residual energy takes off when it exceeds its linear growth from the smallest macro-step on
 /// by this factor; it rises by ten to a hundred times within the next 0.2 to 0.4 ms.
 const TAKE_OFF: f64 = 3.0;
 
@@ -91,7 +91,7 @@ impl Method {
 struct Search<'a> {
     pool: &'a FmuPool<'a>,
     setup: Setup,
-    /// Residual energy at the smallest macro-step, J; infinite where the run fails.
+    /// Residual energy at the smallest macro-step, J; infinite if the run fails.
     base: f64,
 }
 

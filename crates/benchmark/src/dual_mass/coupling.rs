@@ -31,8 +31,8 @@ pub(crate) struct Coupling {
     pub(crate) velocity: Channel,
     /// The coupling force, to half 2.
     pub(crate) force: Channel,
-    /// Half 1 takes the new velocity before it gives its force; else the force is that of the
-    /// velocity which half 1 had until now.
+    /// Half 1 takes the new velocity before it gives its force; else the force belongs to the
+    /// velocity that half 1 had until now.
     pub(crate) is_fresh: bool,
     /// Shares of the integrated errors of velocity and force that are given back per macro-step
     /// (NEPCE).

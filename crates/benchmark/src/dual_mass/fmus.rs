@@ -52,7 +52,7 @@ impl Setup {
     }
 
     /// Settings of a system file for the method of that name, with communication steps of `step` s;
-    /// `None` where the engine has nothing like it.
+    /// `None` if the engine has nothing like it.
     pub(crate) fn of(method: &str, step: f64) -> Option<Self> {
         let (signal, exchange) = method.split_once(", ")?;
         let extrapolation = match signal {
@@ -61,7 +61,7 @@ impl Setup {
                 .with("variant", Value::String("smoothed".to_owned()))
                 .with("static_gain", Value::Real(0.983)),
             "hold" => Choice::new(signal),
-            // The engine forgets the past of a polynomial where a signal jumps.
+            // The engine forgets the past of a polynomial when a signal jumps.
             _ => return None,
         };
         let exchange = if exchange == "fresh" {

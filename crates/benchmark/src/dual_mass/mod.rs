@@ -197,7 +197,7 @@ fn counts(trials: &[&Trial]) -> Vec<BenchmarkRow> {
 }
 
 /// Time, s, and coupling force, N, of the system of a figure with pulses of 200 ms, by the name of the
-/// method; nothing where there is no such method.
+/// method; nothing if no method has that name.
 pub(crate) fn figure_course(index: usize, method: &str) -> Result<Vec<(f64, f64)>, MeasureError> {
     let designs = Designs::new()?;
     let method = METHODS.iter().find(|known| known.name == method);

@@ -5,8 +5,8 @@ use nalgebra::{DMatrix, Schur};
 /// Iterations after which the eigenvalues are given up.
 const ITERATIONS: usize = 10_000;
 
-/// The greatest magnitude of the eigenvalues; without the one that is nearest to `neutral`, where
-/// there is such a thing. NaN where the eigenvalues cannot be found.
+/// The greatest magnitude of the eigenvalues; without the one that is nearest to `neutral`, if that
+/// is given. NaN if the eigenvalues cannot be found.
 pub(crate) fn spectral_radius(matrix: DMatrix<f64>, neutral: Option<f64>) -> f64 {
     if matrix.iter().any(|entry| !entry.is_finite()) {
         return f64::NAN;

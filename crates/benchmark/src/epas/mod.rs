@@ -1,7 +1,7 @@
 //! An electric power steering and a vehicle: a stand-in for Chen et al. (2021), section 4.2.
 //!
-//! Steering with friction and vehicle exchange velocity and force every 20 ms; tie rods of three
-//! stiffnesses are where linear extrapolation is accurate, rings and is unstable. Rows: NRMS of the
+//! Steering with friction and vehicle exchange velocity and force every 20 ms; with tie rods of
+//! three stiffnesses, linear extrapolation is accurate, rings, and is unstable. Rows: NRMS of the
 //! column angle, rack velocity, yaw rate and lateral velocity for each coupling against the system
 //! in one. Limit: the parameters of the paper (table 5), its vehicle and its control unit are not
 //! public.

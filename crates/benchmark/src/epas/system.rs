@@ -132,7 +132,7 @@ impl Manoeuvre {
     }
 
     /// Both coupled every 20 ms over the channels of velocity and force, at each millisecond. The
-    /// force that is sent is that of the velocity which the vehicle had until then.
+    /// force that is sent belongs to the velocity that the vehicle had until then.
     pub(crate) fn coupled(&self, mut velocity: Channel, mut force: Channel) -> Vec<Sample> {
         let (mut steering, mut vehicle) = (SteeringState::default(), VehicleState::default());
         let mut controller = Controller::default();

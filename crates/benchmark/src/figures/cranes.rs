@@ -88,7 +88,7 @@ fn residuals(
         .par_iter()
         .map(|method| curve(pool, crane, method, coupling));
     let curves: Vec<Vec<(f64, f64)>> = curves.collect::<Result<_, _>>()?;
-    // The colour is that of the prediction of inputs; marks are ALI3-P.
+    // The colour shows the prediction of inputs; marks are ALI3-P.
     let lines = METHODS.iter().zip(curves).enumerate();
     let lines = lines.map(|(place, (method, points))| {
         let line = Line::new(method.short_name(), points).coloured(place % 4);

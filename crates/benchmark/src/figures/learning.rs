@@ -10,8 +10,8 @@ use gyrator_pictures::chart::{Chart, Line};
 
 const CORRECTED: Configuration = Configuration::corrected("corrected", &[("mu", 0.5)]);
 
-/// Points of which the greatest is shown: an error that oscillates has no logarithm where it
-/// passes zero.
+/// Points of which the greatest is shown: an error that oscillates has no logarithm when it passes
+/// zero.
 const WINDOW: usize = 100;
 
 /// Iterations that are shown.

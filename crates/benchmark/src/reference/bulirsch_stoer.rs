@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 1e-13;
 const COLUMNS: usize = 8;
 
 /// Rows that are made at least, and columns in which the newest row has to agree with the one
-/// above: where a rate has a kink, one column alone agrees by chance too often.
+/// above: if a rate has a kink, one column alone agrees by chance too often.
 const FEWEST_ROWS: usize = 5;
 const COMPARED_COLUMNS: usize = 3;
 

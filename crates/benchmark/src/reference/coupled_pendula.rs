@@ -110,7 +110,7 @@ impl CoupledPendula {
     }
 
     /// Symplectic Euler on both pendula at once, in absolute coordinates as their FMUs have them:
-    /// x, y, vx, vy of both tips at `times`. Its error is that of the solver alone.
+    /// x, y, vx, vy of both tips at `times`. Its error comes from the solver alone.
     pub(crate) fn symplectic_euler(&self, times: &[f64]) -> Vec<Vec<f64>> {
         let at_rest = |pendulum: &Pendulum| {
             let [x, y] = pendulum.tip(pendulum.theta_start).0;

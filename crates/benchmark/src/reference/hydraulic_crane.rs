@@ -7,7 +7,7 @@ use super::{GRAVITY, Reference};
 /// The crane of Rodríguez et al. (2022), section 4.4.
 ///
 /// The state is θ1, θ2, θ1', θ2', p1, p2: the angles of the links above the x axis in rad, their
-/// rates in rad/s, the pressures of the chambers in Pa. The energy is that of the links.
+/// rates in rad/s, the pressures of the chambers in Pa. The energy is the links'.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HydraulicCrane {
     /// Length of link 1, m.

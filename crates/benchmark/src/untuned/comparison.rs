@@ -48,7 +48,8 @@ impl Comparison {
         published.chain(first.map(|(_, file)| ("auto", untuned(file.clone()))))
     }
 
-    /// The published method with the least error, its error, and that of its file without any choice.
+    /// The published method with the least error, its error, and the error of its file without any
+    /// choice.
     pub(super) fn judge(
         &self,
         roles: &RoleAssignment,
@@ -68,7 +69,7 @@ impl Comparison {
         }
     }
 
-    /// The error of the coupling; infinite where a run does not come to its end.
+    /// The error of the coupling; infinite if a run does not reach its end.
     fn error(&self, roles: &RoleAssignment, file: SystemFile) -> Result<f64, MeasureError> {
         let Some(recording) = record(roles, file.clone())? else {
             return Ok(f64::INFINITY);
@@ -101,7 +102,7 @@ impl Comparison {
     }
 }
 
-/// The run of a file; `None` where it breaks off.
+/// The run of a file; `None` if it breaks off.
 pub(super) fn record(
     roles: &RoleAssignment,
     file: SystemFile,

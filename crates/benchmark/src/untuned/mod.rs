@@ -1,13 +1,13 @@
 //! The papers' methods with the papers' own tuning, beside runs whose file chooses nothing.
 //!
 //! A row is a system of another benchmark. Its published methods, and the same file without method, exchange, extrapolation and
-//! correction, make the same number of macro-steps; interface models and step controls are part of both. The error is that of
-//! the coupling alone: against the same units, exchanged at every inner step and with fresh outputs, or, for the quarter car,
-//! whose step control changes the steps, against the exact solution of units with a solver of order 4. For that, all units of a row have
-//! one inner step, the least in its file. Rows: error of the published method that has the least, error without a choice,
-//! and their ratio; errors below 1e-9 are equal. The error is the root mean square, over the signals, of each one's rms error
-//! relative to its rms. Not compared: learning over runs, sweeps, radii, largest steps, and the steering, whose published
-//! couplings run in one process only.
+//! correction, make the same number of macro-steps; interface models and step controls are part of both. The error comes from
+//! the coupling alone: the reference is the same units, exchanged at every inner step and with fresh outputs. For the quarter
+//! car, whose step control changes the steps, the reference is the exact solution of units with a solver of order 4. For that,
+//! all units of a row have one inner step, the least in its file. Rows: error of the published method that has the least, error
+//! without a choice, and their ratio; errors below 1e-9 are equal. The error is the root mean square, over the signals, of each
+//! one's rms error relative to its rms. Not compared: learning over runs, sweeps, radii, largest steps, and the steering, whose
+//! published couplings run in one process only.
 
 mod comparison;
 mod quarter_car;

@@ -8,7 +8,7 @@ use crate::quarter_car_run::{CUTS, Coupling, Cut, PLAIN};
 use crate::quarter_car_tables::couplings;
 use crate::role::{RoleAssignment, RoleError};
 
-/// Both halves with an error of their own that is none: a solver of order 4.
+/// Both halves with almost no error of their own: a solver of order 4.
 const SOLVER: (&str, i64) = ("runge_kutta_4", 64);
 
 /// Names of the rows of a cut with equal steps and with ECCO.

@@ -38,7 +38,7 @@ const EXACT: [(f64, f64); 8] = [
     (30.0, 0.538184),
 ];
 
-/// By macro-steps of 50 ms the crane keeps to its course, where quadratic extrapolation fails at 4 ms.
+/// By macro-steps of 50 ms the crane keeps to its course, while quadratic extrapolation fails at 4 ms.
 #[test]
 fn an_interface_model_steps_ten_times_further() {
     let mut failing = crane(4e-3, "index-1", false);

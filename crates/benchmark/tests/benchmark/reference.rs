@@ -41,7 +41,7 @@ fn undamped_systems_keep_their_energy() {
     assert!(nonlinear < 5e-11, "{nonlinear}");
 }
 
-/// All arms of the star move alike: in the mode where the hub rests, they have the frequency
+/// All arms of the star move alike: in the mode in which the hub rests, they have the frequency
 /// √(k_i + k_ci) and the damping of both dampers.
 #[test]
 fn arms_swing_against_each_other_in_closed_form() {

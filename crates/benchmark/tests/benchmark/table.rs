@@ -310,7 +310,7 @@ fn displacements_do_not_drift_apart_where_steps_change() {
     expect_good(&rows("step-changes", &["quarter-car"]), 2);
 }
 
-/// The choices of a run are no worse than the paper's correction.
+/// The choices of a run do no worse than the paper's correction.
 #[test]
 fn pendula_without_a_choice() {
     expect_good(&rows("auto", &["pendula"]), 2);

@@ -70,7 +70,7 @@ pub(crate) struct LivePage {
 }
 
 impl LivePage {
-    /// Serves the page, and says where; `stop` ends the run. Without a thread there is no page, and the run goes on.
+    /// Serves the page, and says where; `stop` ends the run. Without a thread the run goes on without the page.
     fn serve(
         listener: Listener,
         page: String,
@@ -111,17 +111,17 @@ impl LivePage {
 
     /// Keeps the summary of a run whose process was lost, for [`close`](Self::close).
     pub(crate) fn keep_crash(&self, summary: &Summary<'_>) {
-        // A summary that is no JSON is not written either, and that is reported.
+        // A summary that is not JSON is not written either, and that is reported.
         let _ = self
             .crash
             .set(serde_json::to_value(summary).unwrap_or_default());
     }
 
-    /// Shows how the run has ended where it has not said so itself, and ends when browsers have read that.
+    /// Shows how the run has ended if it has not said so itself, and ends when browsers have read that.
     pub(crate) fn close(&self, outcome: &Result<Exit, Failure>) {
         if !self.serving.wait_for_run() {
             let (begin, state) = self.serving.last_state();
-            // A value that an FMU may have written in place of a report is dropped.
+            // A value that an FMU may have written instead of a report is dropped.
             let report = state.map(|state| state.report).filter(Value::is_object);
             let report = report.map(|report| summary_so_far(&begin.unwrap_or_default(), report));
             let crash = self.crash.get().cloned();

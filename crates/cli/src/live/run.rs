@@ -39,7 +39,7 @@ const MOST_WRITABLE: usize = 2000;
 /// A run that is seen on a page.
 pub(crate) struct Live {
     page: RunEnd,
-    /// The server, where it is in this process.
+    /// The server, if it is in this process.
     server: Option<LivePage>,
     interrupt: Arc<AtomicBool>,
     is_paused: bool,
@@ -263,7 +263,7 @@ impl Live {
 
     /// Keeps the summary for the end, and the signals of the whole run.
     pub(crate) fn summarize(&self, summary: &Summary<'_>, drawing: Option<Drawing>) {
-        // A summary that is no JSON was not written either, and that is reported.
+        // A summary that is not JSON was not written either, and that is reported.
         let summary = serde_json::to_value(summary).unwrap_or_default();
         let drawing = drawing.map(|drawing| drawing.with_units(&summary).written());
         let _ = self.summary.set((summary, drawing));

@@ -1,6 +1,6 @@
 //! The page of a study: its rows as they come.
 //!
-//! The rows are read from the journal, where each is as soon as it is finished, whichever process has made it.
+//! The rows are read from the journal, which has each as soon as it is finished, whichever process has made it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

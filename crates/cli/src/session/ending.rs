@@ -113,7 +113,7 @@ impl Session<'_> {
             .collect()
     }
 
-    /// Ends the result file where the run did not, with the summary in it where it has a place for one.
+    /// Ends the result file if the run did not, with the summary in it if it has a place for one.
     fn end_results(
         &self,
         running: &Running,
@@ -152,7 +152,7 @@ impl Session<'_> {
         }
     }
 
-    /// Why the run is no good, whatever its features have found.
+    /// What is wrong with the run, whatever its features have found.
     fn no_good(&self, outcome: &Result<(), RunError>, report: &Report) -> Option<String> {
         match (outcome, self.exit(report)) {
             (Err(error), _) => Some(error.to_string()),

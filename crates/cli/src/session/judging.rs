@@ -1,6 +1,6 @@
 //! How far the coupling of a run can be trusted: its error bars, or a second run that verifies a suspicion.
 //!
-//! Sessions call it when their run is over; companions are sessions, too.
+//! Sessions call it when their run is over; companions are also sessions.
 
 use gyrator::report::Divergence;
 use gyrator::run::divergence_advice;
@@ -77,7 +77,7 @@ impl Session<'_> {
         }
     }
 
-    /// Judges a run that has come to its end.
+    /// Judges a run that has reached its end.
     pub(super) fn judge(
         &self,
         assessment: Option<Assessment>,
@@ -188,7 +188,7 @@ impl Session<'_> {
         Ok(exit)
     }
 
-    /// Estimates the errors of a run that has come to an end, for the result file, too, which waits for them.
+    /// Estimates the errors of a run that has reached its end, also for the result file, which waits for them.
     fn assess(
         &self,
         assessment: Assessment,

@@ -29,7 +29,7 @@ impl Session<'_> {
         Some(diagram)
     }
 
-    /// Keeps the signals of the page, where one is wanted.
+    /// Keeps the signals of the page, if one is wanted.
     pub(super) fn keep_signals(&self, running: &mut Running) -> Result<(), RunError> {
         if !self.needs().drawing && !self.options.live.is_wanted() {
             return Ok(());
@@ -55,7 +55,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The signals of the page, where one is wanted.
+    /// The signals of the page, if one is wanted.
     pub(super) fn drawing(
         &self,
         running: &Running,

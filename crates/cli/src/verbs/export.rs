@@ -72,7 +72,7 @@ pub(super) fn package(system: SystemFile, target: &Path, fmus: &FmuOptions) -> R
     )?)
 }
 
-/// The system with the addresses of hosts in place of their names: an archive has no table of hosts, which names folders of
+/// The system with the addresses of hosts instead of their names: an archive has no table of hosts, which names folders of
 /// this machine.
 fn with_addresses(mut system: SystemFile) -> SystemFile {
     let hosts = system.components.iter();

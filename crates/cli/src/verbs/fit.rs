@@ -1,7 +1,7 @@
 //! `gyrator fit`: the parameters of a system whose results are nearest to measured ones.
 //!
-//! Each round of runs is a study of its own, in a file that the user can look at and make again: crashes, threads, time limits and a
-//! resumption after an interruption are those of studies.
+//! Each round of runs is a study of its own, in a file that the user can look at and make again. Crashes, threads, time limits and a
+//! resumption after an interruption work as in studies.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -101,7 +101,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
                 pairs.map(|(parameter, value)| format!("{} = {}", parameter.key, short(*value)));
             let values = values.collect::<Vec<_>>().join(", ");
             let misfit = short(round.misfit);
-            // These lines are no result.
+            // These lines are not a result.
             let _ = screen::print(&format!(
                 "round {}: {runs}, misfit {misfit}: {values}\n",
                 round.number
@@ -146,7 +146,7 @@ impl Rounds<'_> {
         (outcome, self.ended)
     }
 
-    /// Makes the study of a round, or reads its table where it was made before.
+    /// Makes the study of a round, or reads its table if it was made before.
     fn make(
         &mut self,
         number: usize,

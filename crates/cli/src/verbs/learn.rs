@@ -452,7 +452,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The exit code, with advice where learning diverged.
+/// The exit code, with advice if learning diverged.
 fn conclude(learned: &Learned) -> Result<Exit, Failure> {
     match &learned.outcome {
         LearningOutcome::Converged | LearningOutcome::Iterations => Ok(Exit::Success),

@@ -68,14 +68,14 @@ struct Parameter {
     name: &'static str,
     summary: &'static str,
     default: serde_json::Value,
-    /// Least and greatest number; no greatest where there is none.
+    /// Least and greatest number; no greatest if there is none.
     range: Option<(f64, Option<f64>)>,
     /// Whole numbers only.
     is_whole: bool,
     words: &'static [&'static str],
-    /// Names of components are allowed, too.
+    /// Names of components are also allowed.
     takes_names: bool,
-    /// Names of signals are allowed, too.
+    /// Names of signals are also allowed.
     takes_signals: bool,
     /// Any text is allowed, or the path of any file.
     takes: Option<&'static str>,

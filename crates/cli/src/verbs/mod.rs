@@ -46,8 +46,8 @@ pub(crate) struct Cli {
     verb: Verb,
 }
 
-// The options of the named verb alone are made: those of all are 60 % of the instructions of `gyrator --version`. Options are structs with
-// plain comments, since clap would show a doc comment in the place of the verb's.
+// The options of the named verb alone are made: the options of all verbs are 60 % of the instructions of `gyrator --version`. Options are
+// structs with plain comments, since clap would show a doc comment in the place of the verb's.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Verb {

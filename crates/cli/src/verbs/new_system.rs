@@ -24,9 +24,9 @@ use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
 use crate::screen;
 
-/// The macro-step where no FMU recommends one, s: that of most examples of FMI tools.
+/// The macro-step if no FMU recommends one, s: most examples of FMI tools have it.
 const STEP_SIZE: f64 = 1e-3;
-/// The stop time where no FMU recommends one, s.
+/// The stop time if no FMU recommends one, s.
 const STOP_TIME: f64 = 1.0;
 
 #[derive(Debug, Args)]
@@ -113,7 +113,7 @@ fn draft(options: &Options, target: &Path) -> Result<Draft, Failure> {
     })
 }
 
-/// The name of the file, with a number where it is taken, and with no dot, which would part a component from its variable.
+/// The name of the file, with a number if it is taken, and with no dot, which would part a component from its variable.
 fn free_name(path: &Path, names: &mut BTreeSet<String>) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let stem = stem.replace('.', "_");
@@ -124,7 +124,7 @@ fn free_name(path: &Path, names: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// The longest of the recommended stop times and the shortest of the steps; the keys for which there is none.
+/// The longest of the recommended stop times and the shortest of the steps; the keys that have none.
 fn recommend(file: &mut SystemFile, of_fmus: &[DefaultExperiment]) -> Vec<&'static str> {
     let all = |of: fn(&DefaultExperiment) -> Option<f64>| of_fmus.iter().filter_map(of);
     let stop = all(|fmu| fmu.stop_time).reduce(f64::max);
@@ -140,7 +140,7 @@ fn recommend(file: &mut SystemFile, of_fmus: &[DefaultExperiment]) -> Vec<&'stat
         .collect()
 }
 
-/// A path as a file in another folder has to write it; as it is where one of the two is not there.
+/// A path as a file in another folder has to write it; as it is if one of the two is not there.
 fn seen_from(file: &Path, path: &Path) -> PathBuf {
     let folder = match file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

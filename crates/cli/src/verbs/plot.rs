@@ -183,7 +183,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Reads the columns that were chosen; without names, those of which it is known that they do not move are left out.
+/// Reads the columns that were chosen; without names, columns that are known not to move are left out.
 fn drawn(file: &ResultFile, choice: &Choice, times: (f64, f64)) -> Result<Drawn, Failure> {
     let moves = |place: &usize| {
         file.range(*place)
@@ -216,7 +216,7 @@ fn facts(path: &Path) -> Result<Facts, Failure> {
     Facts::parse(&text).map_err(|error| invalid(error.to_string()))
 }
 
-/// Runs are called like their files, with the folders where the names are the same.
+/// Runs are called like their files, with the folders if the names are the same.
 fn name_apart<'a>(runs: &mut [Drawn], paths: impl Iterator<Item = &'a PathBuf>) {
     let paths: Vec<&PathBuf> = paths.collect();
     let short = |path: &Path| {

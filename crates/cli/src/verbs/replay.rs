@@ -55,10 +55,10 @@ struct Summary<'a> {
     fmu: &'a Path,
     component: &'a str,
     model: &'a str,
-    /// Whether the FMU's file is that of the recording; `null` where one of them is a directory.
+    /// Whether the FMU's file is the recording's; `null` if one of them is a directory.
     same_fmu: Option<bool>,
     recorded_by: String,
-    /// Whether all answers are equal, and the end is that of the recording.
+    /// Whether all answers are equal, and the end is the recording's.
     reproduced: bool,
     /// Calls with equal answers.
     equal_calls: u64,
@@ -143,7 +143,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 
 /// How the worker has ended.
 struct Death {
-    /// The reason; `None` where it has done its work.
+    /// The reason; `None` if it has done its work.
     text: Option<String>,
     is_interrupted: bool,
 }
@@ -231,7 +231,7 @@ fn damaged(path: &Path, error: &ReadError) -> Failure {
     }
 }
 
-/// The recordings in a folder that was named in place of one of them.
+/// The recordings in a folder that was named instead of one of them.
 fn advice_on_folder(folder: &Path) -> String {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -258,7 +258,7 @@ fn fmu_path(options: &Options, head: &Head) -> Result<PathBuf, Failure> {
     Err(failure.help(format!("pass --fmu with the path of {}", head.fmu)))
 }
 
-/// Compares the FMU with that of the recording. One that was named may be another, which is said.
+/// Compares the FMU with the recording's. One that was named may be another, which is said.
 fn check_fmu(options: &Options, path: &Path, head: &Head) -> Result<Option<bool>, Failure> {
     let now = fingerprint(path).map_err(|error| {
         let text = format!("{} cannot be read: {error}", path.display());

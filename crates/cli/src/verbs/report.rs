@@ -65,7 +65,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// A warning where the result of the run of the summary has other rows and columns than the given one.
+/// A warning if the result of the run of the summary has other rows and columns than the given one.
 fn other_run(options: &Options, summary: &Value, size: [u64; 2]) -> Option<String> {
     let path = options.summary.as_ref()?;
     let of_summary = ["rows", "columns"].map(|key| summary["output"][key].as_u64());
@@ -83,7 +83,7 @@ fn other_run(options: &Options, summary: &Value, size: [u64; 2]) -> Option<Strin
     })
 }
 
-/// The summary that is given, or that the result holds; null where there is none.
+/// The summary that is given, or that the result holds; null if there is none.
 fn summary_of(options: &Options, file: &ResultFile) -> Result<Value, Failure> {
     let Some(path) = &options.summary else {
         let text = file.metadata("gyrator.summary");

@@ -269,7 +269,7 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     make(path, &output, &journal, options)
 }
 
-/// Makes the runs in this process, which may be a worker, and the table where all rows are there.
+/// Makes the runs in this process, which may be a worker, and the table if all rows are there.
 fn make(
     path: &Path,
     output: &Path,
@@ -427,7 +427,7 @@ fn directories(
     Ok(StudyDirectories::new(kept.transpose()?, is_alone, told))
 }
 
-/// The page of a study, where this process has no parent that serves it.
+/// The page of a study, if this process has no parent that serves it.
 fn page(
     path: &Path,
     journal: &Path,

@@ -228,7 +228,7 @@ fn limit(options: &Options) -> Severity {
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
     let text = format!("{}: {error}", file.display());
-    // As where it is to be run.
+    // As when it is to be run.
     let exit = match error.kind() {
         std::io::ErrorKind::NotFound if !is_named(file, "xml") => Exit::NotLoaded,
         _ => Exit::InvalidInput,

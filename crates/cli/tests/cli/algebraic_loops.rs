@@ -60,7 +60,7 @@ fn an_output_that_feeds_its_own_input_is_solved_in_each_row() {
         for row in &rows {
             let expected = (100.0 * row[x] + 5.0 * row[v]) / 1.5;
             let error = (row[f] - expected).abs();
-            // A trial step of 1e-8 s moves the velocity, too.
+            // A trial step of 1e-8 s also moves the velocity.
             let tolerance = if way == "trial-steps" { 1e-6 } else { 1e-8 };
             assert!(
                 error <= tolerance * expected.abs().max(1.0),

@@ -63,7 +63,7 @@ fn checks_that_do_not_hold_are_shown_and_written() {
     insta::assert_snapshot!("finding", serde_json::to_string_pretty(&found).unwrap());
 }
 
-/// Results and exit code are those of a run without checks, however the run is carried out.
+/// Results and exit code are the same as without checks, however the run is carried out.
 #[test]
 fn checks_that_hold_change_nothing() {
     let bench = bench(
@@ -113,7 +113,7 @@ signal = \"good.x\"
 never_above = 1e4
 ";
 
-/// A run that fails is an error in the report, whatever the checks found until then; where its process is lost, so are they.
+/// A run that fails is an error in the report, whatever the checks found until then; if its process is lost, so are they.
 #[test]
 fn runs_that_fail_are_in_the_report() {
     let bench = bench(FAULTY, OF_FAULTY);
@@ -257,7 +257,7 @@ fn files_that_are_something_else_are_refused() {
             outcome.stderr
         );
     }
-    // A file that is no report stays as it is.
+    // A file that is not a report stays as it is.
     bench.write("notes.txt", "notes\n");
     let outcome =
         bench.run("run system.toml -e 0.1 --check checks.toml --junit notes.txt".split(' '));

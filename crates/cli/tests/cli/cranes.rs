@@ -1,4 +1,4 @@
-//! The cranes of Rahikainen et al. 2020 from their system files to CSV, by macro-steps of 50 ms, where the
+//! The cranes of Rahikainen et al. 2020 from their system files to CSV, by macro-steps of 50 ms, while the
 //! paper's best configuration diverges above 4 ms.
 
 use fmu_models::{Crane, CraneMotion, HydraulicCircuit, Throttle};
@@ -81,7 +81,7 @@ fn expect_within_limits(actuators: usize) {
     }
 }
 
-/// The start values of a crane with less friction than those of the paper, and other masses, throttles and hoses.
+/// The start values of a crane with less friction than the paper's, and other masses, throttles and hoses.
 const THIRD_CRANE: [&str; 16] = [
     "mechanics.m_p=400",
     "mechanics.m_h=180",
@@ -101,8 +101,8 @@ const THIRD_CRANE: [&str; 16] = [
     "circuit2.v_h3=1.8e-5",
 ];
 
-/// With all of the displacement error fed back this crane diverges in steps of 20 ms; with half of it, and with the share that
-/// the friction allows, the lengths stay within 0.1 mm of those with steps of 2 ms.
+/// With all of the displacement error fed back this crane diverges in steps of 20 ms. With half of it, and with the share that
+/// the friction allows, the lengths stay within 0.1 mm of a run with steps of 2 ms.
 #[test]
 fn half_of_the_displacement_error_is_enough_and_all_of_it_too_much() {
     let bench = Bench::new();
@@ -146,7 +146,7 @@ fn half_of_the_displacement_error_is_enough_and_all_of_it_too_much() {
     assert!(whole > 1e-2, "{whole} m");
 }
 
-/// As they are shipped: the oscillation of a switched valve is no coupling that becomes unstable.
+/// As they are shipped: the oscillation of a switched valve does not count as an unstable coupling.
 #[test]
 fn no_alarm_rings_on_the_cranes() {
     let bench = Bench::new();

@@ -387,7 +387,7 @@ fn r79_an_address_space_that_is_used_up_is_no_error_of_the_program() {
     assert!(refused > 0, "no limit was met");
 }
 
-/// A table for which there is no memory is refused before its cells are read, which would abort the process.
+/// A table that does not fit into memory is refused before its cells are read, which would abort the process.
 #[test]
 fn r79_a_table_that_the_address_space_does_not_hold_is_an_error() {
     let bench = Bench::new();

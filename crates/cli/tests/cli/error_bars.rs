@@ -149,7 +149,7 @@ fn a_stream_gets_the_ordinary_columns() {
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
 }
 
-/// Companions have no limits: they go on where the run has ended, into the fault of an FMU.
+/// Companions have no limits: they go on when the run has ended, into the fault of an FMU.
 #[test]
 fn companions_that_crash_cost_the_errors_only() {
     let bench = bench();
@@ -185,8 +185,8 @@ fn companions_that_crash_cost_the_errors_only() {
     assert!(rows.iter().all(|row| row.last().unwrap().is_nan()));
 }
 
-/// Where an FMU refuses half the macro-step, twice and four times of it show the error, the same as that which the run
-/// at half the macro-step shows within the factor 3 that `docs/error-bars.md` claims.
+/// If an FMU refuses half the macro-step, twice and four times of it show the error. The run at half the macro-step
+/// shows the same, within the factor 3 that `docs/error-bars.md` claims.
 #[test]
 fn coarser_companions_stand_in_where_an_fmu_refuses_half_the_macro_step() {
     let bench = bench();

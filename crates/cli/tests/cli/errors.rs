@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, OSCILLATORS};
 
-/// Messages of `gyrator run` about the oscillators with one text in place of another.
+/// Messages of `gyrator run` about the oscillators with one text instead of another.
 fn message(changes: &[(&str, &str)]) -> String {
     let mut text = OSCILLATORS.to_owned();
     for (from, to) in changes {
@@ -148,7 +148,7 @@ fn mistakes_of_all_phases_are_shown_at_once() {
     });
 }
 
-/// Errors of one file do not hide each other: those of its keys, its words, its bonds and its FMUs.
+/// Errors of one file do not hide each other: errors of its keys, its words, its bonds and its FMUs.
 #[test]
 fn an_unknown_key_hides_no_other_error() {
     let changes = [
@@ -183,7 +183,7 @@ fn an_unknown_key_hides_no_other_error() {
         assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
         let errors = outcome.stderr.matches("error[").count();
         assert_eq!(errors, count, "{file}: {}", outcome.stderr);
-        // For programs, too: with the lines of the file.
+        // Also for programs: with the lines of the file.
         let report = bench.read("junit.xml");
         let lines = report.matches(&format!("{file}:")).count();
         assert!(lines >= count, "{report}");

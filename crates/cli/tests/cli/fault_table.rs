@@ -165,7 +165,7 @@ fn r32_the_mask_of_an_fmu_has_no_effect_on_results() {
     assert_eq!(rights("summary.json"), rights("by-hand"));
 }
 
-/// results are those of a run without the fault, bit for bit.
+/// results are the same as without the fault, bit for bit.
 #[test]
 fn results_do_not_change() {
     let result = |fault: &str| {

@@ -11,7 +11,7 @@ fn with_library(bench: &Bench, name: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
     with_entries(bench, name, "binaries/", change);
 }
 
-/// The FMU of an oscillator with those of its entries changed whose names begin with `prefix`.
+/// The FMU of an oscillator with all entries changed whose names begin with `prefix`.
 pub(crate) fn with_entries(
     bench: &Bench,
     name: &str,

@@ -1,4 +1,4 @@
-//! Bonds whose effort × flow is no power.
+//! Bonds whose effort × flow is not a power.
 
 use crate::bench::Bench;
 

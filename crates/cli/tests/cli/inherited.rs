@@ -42,7 +42,7 @@ fn r73_ends_of_children_are_heard_of_where_sigchld_is_ignored() {
     }
 }
 
-/// No thread can be started where its stack would be this large.
+/// No thread can be started if its stack would be this large.
 #[test]
 fn r74_a_run_needs_no_thread_beside_its_own() {
     let run = |way: &[&str]| {

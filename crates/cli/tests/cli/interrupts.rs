@@ -72,7 +72,7 @@ fn the_second_one_ends_a_program_whose_fmu_does_not_return() {
     }
 }
 
-/// The exit code agrees with the summary, which says that the run has come to its end.
+/// The exit code agrees with the summary, which says that the run has reached its end.
 #[test]
 fn r39_a_run_that_was_reported_is_not_abandoned() {
     let bench = Bench::new();
@@ -97,7 +97,7 @@ fn r39_a_run_that_was_reported_is_not_abandoned() {
     assert_eq!(bench.rows("out.csv").1.len(), 11);
 }
 
-/// While the run goes on, and after it, while a companion is in a call that does not return: the run has come to its end
+/// While the run goes on, and after it, while a companion is in a call that does not return: the run has reached its end
 /// then, without error bars.
 #[test]
 fn a_run_with_error_bars_keeps_its_rows() {
@@ -123,7 +123,7 @@ fn a_run_with_error_bars_keeps_its_rows() {
     }
 }
 
-/// While the second run that verifies a suspicion is in a call that does not return: the run has come to its end.
+/// While the second run that verifies a suspicion is in a call that does not return: the run has reached its end.
 #[test]
 fn a_run_whose_second_run_is_interrupted_is_whole() {
     let fault = r#"fault_time = 1e-3, fault = "endless_loop", function = "short_step""#;

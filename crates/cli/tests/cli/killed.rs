@@ -82,7 +82,7 @@ fn is_running(thread: &Path) -> bool {
     status.is_ok_and(|status| !status.contains(") Z "))
 }
 
-/// All rows are whole and follow each other; where the writing process was killed itself, they are in
+/// All rows are whole and follow each other; if the writing process was killed itself, they are in
 /// the unfinished file, and the last one may be cut short.
 fn rows(bench: &Bench, may_be_cut: bool) -> usize {
     let text = bench.read(if may_be_cut {
@@ -170,7 +170,7 @@ fn r40_the_parent_is_killed() {
     }
 }
 
-/// All rows until then, of which the parent makes the result, or the user where the parent is gone as well.
+/// All rows until then, of which the parent makes the result, or the user if the parent is gone as well.
 #[cfg(feature = "parquet")]
 #[test]
 fn r40_rows_of_a_parquet_file_outlast_worker_and_parent() {

@@ -192,7 +192,7 @@ fn feed_forward_that_does_not_fit_or_cannot_be_read() {
     run(&["system.toml"], "system.toml: line 1: no feed-forward");
 }
 
-/// Lines of a feed-forward file without that of the run from which it was learned.
+/// Lines of a feed-forward file without the line of the run from which it was learned.
 fn feed_forward(bench: &Bench, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(bench.path(name)).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with("# run "));

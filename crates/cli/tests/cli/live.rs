@@ -248,7 +248,7 @@ fn the_last_picture_is_that_of_the_report() {
     }
 }
 
-/// The process with the page outlives that of the FMU, and keeps the figures of its last report.
+/// The process with the page outlives the FMU's process, and keeps the figures of its last report.
 #[test]
 fn a_crash_is_shown() {
     let bench = Bench::new();
@@ -302,7 +302,7 @@ fn a_run_that_is_stopped_at_once_has_not_failed() {
     let mut events = page.events();
     events.wait_for("its begin", |event| event["kind"] == "begin");
     stop(&page);
-    // Where the first one came before the call that does not return, the program may have ended.
+    // If the first one came before the call that does not return, the program may have ended.
     let stop = json!({ "command": "stop" }).to_string();
     drop(page.try_ask("POST", "/commands", &stop));
     let end = events.wait_for("its end", |event| event["kind"] == "end");

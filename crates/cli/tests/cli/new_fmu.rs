@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::bench::Bench;
 
-/// The crate of this repository: the program finds it by itself only where its target folder lies in the repository.
+/// The crate of this repository: the program finds it by itself only if its target folder lies in the repository.
 const KIT: &str = concat!("--fmu-kit=", env!("CARGO_MANIFEST_DIR"), "/../../fmus/kit");
 
 /// Compiled with the crates and versions of this workspace, without a network; then validated and simulated.

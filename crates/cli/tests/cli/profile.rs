@@ -1,4 +1,4 @@
-//! Where the time of a run goes.
+//! How a run spends its time.
 
 use serde_json::Value;
 
@@ -223,7 +223,7 @@ fn mistakes_are_named() {
         1,
         &["cannot write the trace /proc/trace.json"],
     );
-    // A space in place of `=`.
+    // A space instead of `=`.
     let outcome = bench.run(["run", "system.toml", "--profile", "trace.json"]);
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     let outcome = bench.run("run system.toml --summary a.json --profile=a.json".split(' '));

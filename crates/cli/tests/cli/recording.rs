@@ -125,7 +125,7 @@ fn a_file_feeds_free_inputs_of_a_system() {
             "time,a.integer_in\n0,1.5\n",
             "in.csv:2:3: column a.integer_in: the input cannot be 1.5",
         ),
-        // Empty lines and cells of several lines count; columns are those of letters.
+        // Empty lines and cells of several lines count; columns count letters.
         (
             "time,a.string_in,a.integer_in\n0,\"ö\",1\n\n1,\"ö\nß\"\"ß\",1.5\n",
             "in.csv:5:7: column a.integer_in: the input cannot be 1.5",
@@ -256,7 +256,7 @@ fn a_system_without_outputs_says_so() {
     assert_eq!(rows.len(), 11);
 }
 
-/// A run that ends where it starts has initial values, too.
+/// A run that ends where it starts also has initial values.
 #[test]
 fn initial_values_need_no_time_to_run() {
     let bench = Bench::new();

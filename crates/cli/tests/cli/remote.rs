@@ -529,7 +529,7 @@ fn a_silent_host_ends_the_run() {
     assert!(stderr.contains("kept in out.csv"), "{stderr}");
 }
 
-/// A call longer than the interval of keep-alive is none of a lost host; it has its own limit.
+/// A call longer than the interval of keep-alive does not count as a lost host; it has its own limit.
 #[test]
 fn a_long_call_is_no_loss() {
     let bench = bench();
@@ -647,7 +647,7 @@ fn a_token_is_needed() {
     assert!(text.contains("the token is not one of this host"), "{text}");
     served.note_with("refused: the token is not one of this host");
     drop(good);
-    // In plain text, too, which is refused elsewhere than on this machine.
+    // Also in plain text, which is refused elsewhere than on this machine.
     let plain = Served::start(&bench, &["--plain-text"]);
     let text = refusal(Opener {
         url: HostUrl::parse(&plain.url).unwrap(),
@@ -688,7 +688,7 @@ fn fmus_that_are_not_allowed_are_refused() {
     let text = refusal(wanted("Strict.fmu"));
     assert!(text.contains("has the SHA-256"), "{text}");
     served.note_with("has the SHA-256");
-    // Sent, where it is allowed by its hash.
+    // Sent, if it is allowed by its hash.
     let hash = gyrator_remote::hexadecimal(&wanted("A.fmu").hash);
     let open = Served::start(&bench, &["--allow", &hash]);
     let mut sending = Opener {

@@ -64,7 +64,7 @@ fn a_crash_is_reproduced_with_the_call_in_which_it_happens() {
     assert_eq!(summary["same_fmu"], true);
 }
 
-/// Results are the same with a recording, of corrections, several threads and saved states, too.
+/// Results are the same with a recording, also with corrections, several threads and saved states.
 #[test]
 fn recordings_of_every_kind_of_run_are_reproduced() {
     for options in [

@@ -222,7 +222,7 @@ fn slow_growth_ends_with_exit_code_6() {
 }
 
 /// Case 1 of table 1 with macro-steps so long that the run has few of them, each of which makes the signals greater by
-/// powers of ten: neither the run alone nor its error bars, which have no order there, end with exit code 0.
+/// powers of ten. Neither the run alone nor its error bars, which have no order there, end with exit code 0.
 #[test]
 fn explosions_in_few_steps_end_with_exit_code_6() {
     let bench = bench();

@@ -37,7 +37,7 @@ fn refuse(bench: &Bench, arguments: &str, code: i32, words: &[&str]) {
     }
 }
 
-/// The rows of `resumed` are those of `whole` from its first time on.
+/// The rows of `resumed` equal the rows of `whole` from its first time on.
 #[track_caller]
 fn expect_end_of(bench: &Bench, whole: &str, resumed: &str) {
     let (whole, resumed) = (bench.read(whole), bench.read(resumed));
@@ -107,7 +107,7 @@ fn a_state_at_the_end_continues_with_a_later_stop_time() {
         "run system.toml -e 0.01 --isolate --save-state one.state",
     );
     let outputs = "--output-variable bond.* --output-variable *";
-    // A run that goes on saves, too.
+    // A run that goes on also saves.
     succeed(
         &bench,
         "run system.toml -e 0.015 --resume one.state --save-state two.state",
@@ -388,7 +388,7 @@ fn studies_begin_with_a_state() {
     );
 }
 
-/// A run of the slave of `unruly.c` that breaks this rule, in a system where it is called `pump`.
+/// A run of the slave of `unruly.c` that breaks this rule, in a system that calls it `pump`.
 fn unruly(bench: &Bench, breaks: u8) {
     let fmu = build(bench, breaks);
     let system = format!(

@@ -164,7 +164,7 @@ fn every_verb_that_runs_a_system_has_scenarios() {
     let outcome = bench.run(["study", "study.toml"]);
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
 
-    // Of one FMU the variable alone is a name, too.
+    // Of one FMU the variable alone is also a name.
     for name in ["OscillatorForce.x2", "x2"] {
         bench.write("faults.toml", &SCENARIO.replace("left.x2", name));
         succeed(

@@ -255,7 +255,7 @@ fn wrong_packages_are_refused() {
     assert!(!bench.path("out.ssp").exists());
 }
 
-/// Advice on times that are missing is that of the format; and a folder with systems of two standards is named as one.
+/// Advice on times that are missing is the format's; and a folder with systems of two standards is named as one.
 #[test]
 fn times_that_are_missing_are_advised_on_in_the_words_of_the_format() {
     let bench = Bench::new();

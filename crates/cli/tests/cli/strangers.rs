@@ -45,7 +45,7 @@ fn figures(bench: &Bench) -> Vec<(String, Value)> {
     .collect()
 }
 
-/// The columns of the result but those of the stranger.
+/// The columns of the result without the stranger's.
 fn columns(bench: &Bench) -> Vec<(String, Vec<u64>)> {
     let (names, rows) = bench.rows("out.csv");
     let names = names.into_iter().enumerate();

@@ -247,7 +247,7 @@ final = "bad.y"
     assert_eq!(cell(&table, 3, "steps"), "");
 }
 
-/// A mistake that keeps every run from its beginning is none of a case.
+/// A mistake that keeps every run from its beginning does not belong to a case.
 #[test]
 fn a_study_of_which_no_run_can_begin_fails() {
     let bench = Bench::new();
@@ -785,7 +785,7 @@ error_bars = ["left.x", "right.v"]
 energies = false
 "#;
 
-/// The errors are those of `run --error-bars`, bit for bit, whatever the number of threads and of attempts.
+/// The errors are the same as in `run --error-bars`, bit for bit, whatever the number of threads and of attempts.
 #[test]
 fn error_bars_are_those_of_the_runs() {
     let bench = Bench::new();
@@ -838,7 +838,7 @@ fn error_bars_are_those_of_the_runs() {
     assert_eq!(bench.read("again.csv").lines().collect::<Vec<_>>(), lines);
 }
 
-/// The run alone cannot see that the error of this position is smaller than that of other signals.
+/// The run alone cannot see that the error of this position is smaller than other signals' errors.
 #[test]
 fn error_bars_give_the_verdict_of_a_case() {
     let bench = Bench::new();

@@ -139,7 +139,7 @@ fn status_names_damaged_and_foreign_files() {
     let figures = status(&bench, "parts");
     assert_eq!(figures["problems"].as_array().unwrap().len(), 2);
 
-    // A file that is no journal is not written to.
+    // A file that is not a journal is not written to.
     let refused = bench.run(["study", "study.toml", "-o", "parts/diary", "-q"]);
     assert_ne!(refused.code, Some(0));
     std::fs::rename(

@@ -46,7 +46,7 @@ fn found(bench: &Bench, arguments: &[&str]) -> (Option<i32>, String, String, u64
     (outcome.code, text("verdict"), text("divergence"), steps)
 }
 
-/// It shows in the second run that the coupling is not the reason, whatever kind of run it is; the results are those of a run without.
+/// It shows in the second run that the coupling is not the reason, whatever kind of run it is. The results are as without.
 #[test]
 fn a_late_step_is_cleared() {
     let bench = bench();
@@ -86,7 +86,7 @@ fn a_late_step_is_cleared() {
     assert!(steps > 0);
 }
 
-/// By half the step; where an FMU takes no shorter one, by twice the step.
+/// By half the step; if an FMU takes no shorter one, by twice the step.
 #[test]
 fn twice_the_step_clears_where_half_is_refused() {
     let bench = bench();

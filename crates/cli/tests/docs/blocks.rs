@@ -1,11 +1,11 @@
-//! Commands of the documentation are run, page by page, each page in a folder that looks like the repository: FMUs in
-//! `target/fmus`, the program in `target/release` and on the path, a copy of `examples/`.
+//! Commands of the documentation are run, page by page. Each page has a folder that looks like the repository: FMUs
+//! in `target/fmus`, the program in `target/release` and on the path, a copy of `examples/`.
 //!
 //! A block that is not run says why in its info string: ```` ```sh no-run="it takes an hour" ````. A line that ends with another
 //! code than 0 says so in its comment: `# exit code 6: …`. Commands that a page needs and does not show stand in
 //! comments `<!-- setup: … -->`.
 //!
-//! A block `text` shows lines that commands of its page print, besides those of time. One that does not says why:
+//! A block `text` shows lines that commands of its page print, besides lines about time. One that does not says why:
 //! ```` ```text not-held="…" ````.
 
 use std::collections::BTreeSet;

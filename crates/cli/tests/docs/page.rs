@@ -38,7 +38,7 @@ pub(crate) fn root() -> &'static Path {
     here.ancestors().nth(2).unwrap()
 }
 
-/// README, all pages of `docs/` and those of the gallery.
+/// README, all pages of `docs/` and the gallery's.
 pub(crate) fn pages() -> Vec<Page> {
     let mut paths = vec![root().join("README.md")];
     for folder in ["docs", "examples"] {

@@ -188,7 +188,7 @@ fn verdict(name: String, source: Source, description: String) -> Variable {
     variable
 }
 
-/// An output that is no variable of a component.
+/// An output that is not a variable of a component.
 fn output(name: String, source: Source, base_type: BaseType) -> Variable {
     Variable {
         row: Exposed {
@@ -209,7 +209,7 @@ fn output(name: String, source: Source, base_type: BaseType) -> Variable {
     }
 }
 
-/// A variable of a component; `None` where it stays inside.
+/// A variable of a component; `None` if it stays inside.
 fn of_component(
     variable: &GraphVariable<'_>,
     model: Option<&ModelDescription>,

@@ -29,7 +29,7 @@ pub const SYSTEM_FILE: &str = "system.toml";
 pub struct PackOptions {
     /// Name of the model; the identifier follows from it.
     pub model_name: String,
-    /// Patterns of the variables to expose, with `*` and `?`; where empty, all outputs, unconnected inputs, parameters and
+    /// Patterns of the variables to expose, with `*` and `?`; if empty, all outputs, unconnected inputs, parameters and
     /// the usual values of bonds.
     pub expose: Vec<String>,
     /// Other names of variables: `component.variable` and the name outside.

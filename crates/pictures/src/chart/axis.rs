@@ -6,7 +6,7 @@ use crate::chart::scale::{self, Scale};
 pub(crate) const LARGEST: f64 = 4e307;
 /// Smaller ranges are taken as none: their parts have no digits.
 const LEAST_RANGE: f64 = 1e-303;
-/// A range that is rounding only is that of a constant.
+/// A range that is rounding only comes from a constant.
 const ROUNDING: f64 = 1e-12;
 
 /// An axis with its ticks.
@@ -58,7 +58,7 @@ impl Axis {
         }
     }
 
-    /// Powers of ten between the values, and their multiples by 2 and 5 where there are few; no room beyond the values.
+    /// Powers of ten between the values, and their multiples by 2 and 5 if there are few; no room beyond the values.
     pub(crate) fn between_decades(values: impl Iterator<Item = f64>, pixels: (f64, f64)) -> Self {
         let values = values.filter(|value| *value > 0.0 && value.is_finite());
         let (from, to) = scale::range(values);

@@ -44,9 +44,9 @@ pub struct Field {
     pub xs: Vec<f64>,
     /// Places of the rows, increasing.
     pub ys: Vec<f64>,
-    /// `cells[row][column]`; NaN where there is no value.
+    /// `cells[row][column]`; NaN if a cell has no value.
     pub cells: Vec<Vec<f64>>,
-    /// Places beside the grid with their values, where there is none: x, y, value.
+    /// Places with their values instead of a grid, if there is none: x, y, value.
     pub dots: Vec<(f64, f64, f64)>,
     /// Places that are marked with a cross, and the meaning of it.
     pub missing: (Vec<(f64, f64)>, String),
@@ -340,7 +340,7 @@ fn axis(
     }
 }
 
-/// Lines on which the value of a cell of the grid is the level; none where a corner has no value.
+/// Lines on which the value of a cell of the grid is the level; none if a corner has no value.
 fn crossings(corners: &[(f64, f64, f64); 4], level: f64) -> Vec<[(f64, f64); 2]> {
     if corners.iter().any(|corner| !corner.2.is_finite()) {
         return Vec::new();

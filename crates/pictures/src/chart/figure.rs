@@ -38,7 +38,7 @@ pub struct Panel {
     pub y: String,
     /// The curves.
     pub curves: Vec<Curve>,
-    /// Places on the shared axis where there is no value, marked at the foot, and their name in the legend.
+    /// Places without a value on the shared axis, marked at the foot, and their name in the legend.
     pub missing: (Vec<f64>, String),
     /// Whether the axis has powers of ten; values that are not positive are left out.
     pub has_decades: bool,
@@ -70,8 +70,8 @@ struct Place {
 }
 
 impl Figure {
-    /// The figure as an SVG document. It is light or dark as its reader asks for, light in print, and curves differ in
-    /// their dashes, too.
+    /// The figure as an SVG document. It is light or dark as its reader asks for, light in print, and curves also
+    /// differ in their dashes.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let height = match self.panels.len() {
@@ -322,7 +322,7 @@ fn edge(pixels: impl Iterator<Item = (f64, f64)>, outer: fn(f64, f64) -> f64) ->
     edge
 }
 
-/// Marks differ by their shape, too.
+/// Marks also differ by their shape.
 fn mark(picture: &mut Picture, index: usize, (x, y): (f64, f64)) {
     let shape = match index % 4 {
         0 => format!("M{x:.1},{y:.1}m-4.5,0a4.5,4.5 0 1 0 9,0a4.5,4.5 0 1 0 -9,0z"),

@@ -87,7 +87,7 @@ impl Line {
         }
     }
 
-    /// In the colour of the third curve, which is that of compensated runs.
+    /// In the colour of the third curve, which stands for compensated runs.
     pub fn compensated(label: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
         Self {
             colour: Some(2),
@@ -135,7 +135,7 @@ pub struct Chart {
     is_logarithmic: bool,
     has_decades: bool,
     x_range: Option<(f64, f64)>,
-    /// Names of x = 0, 1, 2, … in place of numbers.
+    /// Names of x = 0, 1, 2, … instead of numbers.
     categories: Vec<String>,
     lines: Vec<Line>,
 }

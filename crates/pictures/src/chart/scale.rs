@@ -9,7 +9,7 @@ pub(super) struct Scale {
     is_logarithmic: bool,
 }
 
-/// Least and greatest of the values that are finite; 0 and 1 where there are none.
+/// Least and greatest of the values that are finite; 0 and 1 if there are none.
 pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let start = (f64::INFINITY, f64::NEG_INFINITY);
     let range = values.fold(start, |(least, greatest), value| {
@@ -22,7 +22,7 @@ pub(super) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Where a value lies between two others, from 0 to 1; in the middle where that is not known.
+/// Where a value lies between two others, from 0 to 1; in the middle if that is not known.
 pub(super) fn part(value: f64, (least, greatest): (f64, f64)) -> f64 {
     // Halves, so that no difference overflows.
     let part = (value / 2.0 - least / 2.0) / (greatest / 2.0 - least / 2.0);

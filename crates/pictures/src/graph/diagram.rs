@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use gyrator_system::{Choice, Component, Connection, Experiment, Port, SystemFile, TypeConversion};
 
-/// A system as a picture shows it. Serde writes it, and reads it again where every component that it names is there.
+/// A system as a picture shows it. Serde writes it, and reads it again if every component that it names is there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Diagram {
@@ -57,7 +57,7 @@ pub struct End {
 pub(crate) struct Signal {
     pub(crate) from: End,
     pub(crate) to: End,
-    /// Gain, offset and conversion, where there are some.
+    /// Gain, offset and conversion, if there are some.
     pub(crate) change: String,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct Bond {
     pub(crate) name: String,
     pub(crate) a: usize,
     pub(crate) b: usize,
-    /// Sense, correction and number of axes, where they are unusual.
+    /// Sense, correction and number of axes, if they are unusual.
     pub(crate) facts: String,
     /// Effort and flow as the variables at either end.
     pub(crate) at_a: String,
@@ -114,8 +114,8 @@ impl Diagram {
         &self.title
     }
 
-    /// Says how a run has exchanged the outputs of a component with direct feed-through, such as `fresh`; nothing where
-    /// there is no such component.
+    /// Says how a run has exchanged the outputs of a component with direct feed-through, such as `fresh`; nothing if no
+    /// component has this name.
     pub fn set_exchange(&mut self, component: &str, mode: &str) {
         for part in &mut self.parts {
             if part.name == component {

@@ -70,16 +70,17 @@ pub(crate) fn write(scene: &Scene) -> String {
 
 /// Straight parts with curves between them, and what is at its end: a tip, or half-arrow and causal stroke.
 ///
-/// The notation of bonds is that of Thoma, *Introduction to Bond Graphs and their Applications*, Pergamon Press, 1975,
-/// appendix: "effort on top, flow below", "half-arrow for positive direction of energy flux", and "effort acts on the
-/// side of the stroke; flow acts backwards". The manual of 20-sim (Modeling Tutorial, Bond Graphs, Bonds) has the same:
-/// the harpoon in the direction of positive power, the stroke in that of the effort. In a system file the effort goes
-/// from a to b, and power is positive from a to b: both are at end b, and the half-arrow is below the line.
+/// The notation of bonds follows Thoma, *Introduction to Bond Graphs and their Applications*, Pergamon Press, 1975,
+/// appendix. It has "effort on top, flow below", "half-arrow for positive direction of energy flux", and "effort acts
+/// on the side of the stroke; flow acts backwards". The manual of 20-sim (Modeling Tutorial, Bond Graphs, Bonds) has
+/// the same: the harpoon in the direction of positive power, the stroke in the direction of the effort. In a system
+/// file the effort goes from a to b, and power is positive from a to b: both are at end b, and the half-arrow is below
+/// the line.
 fn draw(line: &Line, svg: &mut String) {
     let (Some(first), Some(last)) = (line.parts.first(), line.parts.last()) else {
         return;
     };
-    // Where the line ends before it would be under what is drawn there.
+    // The line ends before it would be under what is drawn there.
     let short = if line.is_bond { CLEARANCE } else { TIP.0 - 1.0 };
     let (begin, end) = match line.is_forward {
         true => (first.0, last.1 - short),

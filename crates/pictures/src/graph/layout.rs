@@ -43,7 +43,7 @@ pub(crate) struct Heights {
 }
 
 impl Columns {
-    /// Columns of `count` boxes such that the lines of `pairs` go from left to right as far as there are no loops.
+    /// Columns of `count` boxes such that the lines of `pairs` go from left to right except for loops.
     pub(crate) fn of(count: usize, pairs: &[((usize, usize), usize)]) -> Self {
         let mut graph = VisualGraph::new(Orientation::LeftToRight);
         graph.dag.set_validate(false);

@@ -9,10 +9,10 @@
 //! # Ok::<(), gyrator_system::toml_file::ReadError>(())
 //! ```
 //!
-//! A [`Diagram`] takes all that it shows from a [`SystemFile`](gyrator_system::SystemFile), by its names: no FMU is
-//! opened, and a system with mistakes is drawn as far as its names lead somewhere. A connection of many variables
-//! (`plant.q[*]`) is one line. Where a run has found out more, such as the exchange mode that `auto` stands for,
-//! [`Diagram::set_exchange`] says so.
+//! A [`Diagram`] takes all that it shows from a [`SystemFile`](gyrator_system::SystemFile), by its names: no FMU
+//! is opened, and a system with mistakes is drawn as far as its names lead somewhere. A connection of many
+//! variables (`plant.q[*]`) is one line. If a run has found out more, such as the exchange mode that `auto`
+//! stands for, [`Diagram::set_exchange`] says so.
 //!
 //! The picture needs no other file, no script and no network. Its colours follow the scheme of the browser on screens;
 //! on paper they are those for light. It is readable without colours, and may stand in a page of HTML more than once: it

@@ -31,7 +31,7 @@ pub(crate) fn harmless(text: &str) -> String {
     replaced.collect()
 }
 
-/// A harmless text of which the middle is left out where it is long.
+/// A harmless text of which the middle is left out if it is long.
 pub(crate) fn short(text: &str) -> String {
     let text = harmless(text);
     let count = text.chars().count();

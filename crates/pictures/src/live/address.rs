@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Address(pub(crate) SocketAddr);
 
-/// Why there is no page at an address.
+/// Why an address has no page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The text is no address.
+    /// The text is not an address.
     #[error(
         "`{0}` is not an address: write a port, an IP address, or both as 127.0.0.1:8080 or [::1]:8080"
     )]

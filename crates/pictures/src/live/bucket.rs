@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Least and greatest value of a signal over a stretch of time, in the order in which they came; NaN where there was no
-/// finite value.
+/// Least and greatest value of a signal over a stretch of time, in the order in which they came; NaN without a finite
+/// value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extremes {
     /// The one that came first.
@@ -19,7 +19,7 @@ impl Extremes {
         second: f64::NAN,
     };
 
-    /// Takes a value that comes after those that were taken. One that is not finite is none.
+    /// Takes a value that comes after those that were taken. One that is not finite does not count.
     #[inline]
     pub fn take(&mut self, value: f64) {
         let (least, greatest) = match self.first < self.second {
@@ -66,7 +66,7 @@ impl Bucket {
         }
     }
 
-    /// Of the numbers `begin, end, first, second, first, …`; `None` where these are no such list.
+    /// Of the numbers `begin, end, first, second, first, …`; `None` if these are not such a list.
     pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let (&[begin, end], extremes) = numbers.split_first_chunk()?;
         let (pairs, []) = extremes.as_chunks() else {

@@ -57,7 +57,7 @@ impl Command {
     /// Reads a command.
     ///
     /// # Errors
-    /// One sentence: JSON that is none of the commands.
+    /// One sentence: JSON that does not match a command.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(text).map_err(|error| format!("this is not a command: {error}"))
     }

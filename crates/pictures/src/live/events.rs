@@ -21,8 +21,8 @@ const ROWS: usize = 1000;
 /// Outcomes of commands that a browser gets that comes late.
 const ANSWERS: usize = 20;
 
-/// Draws a run: from its description, its course so far, its report or summary, if there is one, and the signals of the
-/// whole run at its end, to the parts of an event of the kind `update`.
+/// Draws a run, as the parts of an event of the kind `update`. It gets the run's description, its course so far, its
+/// report or summary, if there is one, and the signals of the whole run at its end.
 pub type Draw = Box<dyn Fn(&Begin, &[Bucket], &Value, Option<&Value>) -> Value + Send + Sync>;
 
 /// The events of a run or a study. Publishing waits for no browser.
@@ -48,7 +48,7 @@ struct Published {
     whole_run: Option<Value>,
     /// The last events, as JSON.
     recent: VecDeque<Arc<str>>,
-    /// Events that were published before those of `recent`.
+    /// Number of events that were published before `recent`.
     dropped: u64,
     is_closed: bool,
 }
@@ -141,7 +141,7 @@ impl Events {
 }
 
 impl Reader<'_> {
-    /// The events since the last call; everything that matters where some of them are gone. Waits `timeout` for one;
+    /// The events since the last call; everything that matters if some of them are gone. Waits `timeout` for one;
     /// the list may be empty then.
     pub(crate) fn next(&mut self, timeout: Duration) -> Batch {
         let seen = self.seen;
@@ -392,7 +392,7 @@ mod tests {
         assert!(events.lock().history.buckets().is_empty());
     }
 
-    /// Its drawing once, in place of that of the points.
+    /// Its drawing once, instead of the points.
     #[test]
     fn at_the_end_the_whole_run_is_drawn() {
         let events = events();

@@ -2,7 +2,7 @@
 
 use crate::live::bucket::Bucket;
 
-/// Buckets of a whole run for a browser that comes late: where there are too many, neighbours are joined two by two, so
+/// Buckets of a whole run for a browser that comes late: if there are too many, neighbours are joined two by two, so
 /// that extremes are never lost.
 #[derive(Debug, Default)]
 pub(crate) struct History {

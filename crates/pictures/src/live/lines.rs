@@ -10,7 +10,7 @@ const LONGEST: u64 = 1 << 24;
 /// Writes a value as one line.
 ///
 /// # Errors
-/// Those of the stream.
+/// Errors of the stream.
 pub(crate) fn write(stream: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
@@ -21,7 +21,7 @@ pub(crate) fn write(stream: &mut impl Write, value: &impl Serialize) -> io::Resu
 /// Reads the next line into `line`, without its end; false at the end of the stream.
 ///
 /// # Errors
-/// Those of the stream; a line without an end.
+/// Errors of the stream; a line without an end.
 pub(crate) fn read(stream: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     stream.by_ref().take(LONGEST).read_until(b'\n', line)?;

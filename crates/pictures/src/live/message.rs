@@ -20,7 +20,7 @@ pub enum Message {
     State(State),
     /// The outcome of a command.
     Answer(Answer),
-    /// A table begins: that of a study.
+    /// The table of a study begins.
     Table(Table),
     /// Rows of the table as comma-separated values, each with its place in the table.
     Rows {
@@ -40,7 +40,7 @@ pub struct Begin {
     pub system: String,
     /// Simulated time at the start, s.
     pub start_time: f64,
-    /// Simulated time at the end, s; `None` where there is no end.
+    /// Simulated time at the end, s; `None` if it has no end.
     pub stop_time: Option<f64>,
     /// Macro-step, s.
     pub step_size: f64,
@@ -63,7 +63,7 @@ pub struct Begin {
 pub struct Signal {
     /// `component.variable`, or a value of a bond.
     pub name: String,
-    /// Unit, where it is known.
+    /// Unit, if it is known.
     pub unit: Option<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct Writable {
     /// `real`, `integer`, `boolean` or `enumeration`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Unit, where it is known.
+    /// Unit, if it is known.
     pub unit: Option<String>,
     /// Whether it is a parameter.
     pub is_parameter: bool,
@@ -126,7 +126,7 @@ pub struct End {
     pub text: String,
     /// It has failed, or was judged to.
     pub is_failure: bool,
-    /// The summary, where there is one.
+    /// The summary, if there is one.
     pub summary: Option<Value>,
     /// The signals of the whole run in the form that the drawing of the page reads; browsers get what it makes of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,8 +8,8 @@
 //!  Run::act ◀──── commands ───────  RunEnd ◀───── lines of JSON ────── Server ◀──── POST
 //! ```
 //!
-//! The thread that steps puts each row into a [bucket](Bucket): least and greatest value of each signal over a stretch of
-//! time. It hands a bucket over when that is full or wanted, and neither waits, nor locks, nor allocates; where the ring
+//! The thread that steps puts each row into a [bucket](Bucket): least and greatest value of each signal over a stretch
+//! of time. It hands a bucket over when that is full or wanted, and neither waits, nor locks, nor allocates; if the ring
 //! has no room, the bucket grows. All that a browser may delay happens in the process with the server, where a
 //! connection that reads too slowly is closed. The two ends are joined by a pair of sockets, so that the server may be
 //! in the parent of a supervised run and survive the run's process.
@@ -41,7 +41,7 @@ mod server_end;
 mod signal_sink;
 mod token;
 
-/// The script that a page follows a run with. It draws by `gyrator.replace`, where the page has that.
+/// The script that a page follows a run with. It draws by `gyrator.replace`, if the page has that.
 pub const SCRIPT: &str = include_str!("assets/live.js");
 
 /// A page without drawings.

@@ -43,7 +43,7 @@ pub struct Request {
     pub path: String,
     /// Whom the request is for.
     pub host: Option<String>,
-    /// The page that has made it, where a browser says so.
+    /// The page that has made it, if a browser says so.
     pub origin: Option<String>,
     /// The bytes after the head.
     pub body: Vec<u8>,
@@ -113,11 +113,11 @@ fn more(stream: &mut impl Read, bytes: &mut Vec<u8>, limit: usize) -> Result<(),
 /// A head that is whole.
 struct Head {
     request: Request,
-    /// Bytes of the body, where they are counted.
+    /// Bytes of the body, if they are counted.
     length: Option<usize>,
 }
 
-/// The head of a request with its length; `None` where bytes are missing.
+/// The head of a request with its length; `None` if bytes are missing.
 fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, Refusal> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);

@@ -12,7 +12,7 @@ use crate::live::lines;
 use crate::live::message::{Begin, End, Message, Signal};
 use crate::live::signal_sink::{SignalSink, Signals};
 
-/// Between two looks at the signals: the least time that a point stands for where a run is slow.
+/// Between two looks at the signals: the least time that a point stands for when a run is slow.
 const TICK: Duration = Duration::from_millis(25);
 
 /// Ticks between two reports and drawings: 2.5 a second.
@@ -83,7 +83,7 @@ impl RunEnd {
         SignalSink::new(start, period, Arc::clone(&self.signs.wants_signals))
     }
 
-    /// Says what the run is. The signals are those of the [sink](Self::sink), whose columns are known by now.
+    /// Says what the run is. The signals come from the [sink](Self::sink), whose columns are known by now.
     pub fn begin(&mut self, mut begin: Begin) {
         let Some(signals) = self
             .signals
@@ -110,7 +110,7 @@ impl RunEnd {
 
     /// Says something that the thread makes which writes it.
     pub fn say_made(&self, message: impl FnOnce() -> Message + Send + 'static) {
-        // Where the thread has ended, the run has.
+        // If the thread has ended, the run has.
         let _ = self.notes.send(Note::Message(Box::new(message)));
     }
 

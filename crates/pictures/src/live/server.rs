@@ -33,7 +33,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
                       img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// Why there is no server.
+/// Why the server cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The address cannot be had.
@@ -140,7 +140,7 @@ impl Serving {
     /// Joins the run: `stream` has its messages, and takes the commands.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub fn connect(&self, stream: UnixStream) -> io::Result<()> {
         let end = ServerEnd::start(stream, Arc::clone(&self.0.events))?;
         // The first one counts.
@@ -148,7 +148,7 @@ impl Serving {
         Ok(())
     }
 
-    /// Publishes a message besides those of the run.
+    /// Publishes a message besides the run's messages.
     pub fn publish(&self, message: Message) {
         self.0.events.publish(message);
     }
@@ -318,7 +318,7 @@ fn is_own(host: &str, port: u16) -> bool {
     (is_address || name.eq_ignore_ascii_case("localhost")) && digits.parse() == Ok(port)
 }
 
-/// Carries out a command; the status and a sentence where it cannot be.
+/// Carries out a command; the status and a sentence if it cannot be.
 fn command(body: &[u8], shared: &Shared) -> Result<(), (u16, String)> {
     let command = Command::parse(body).map_err(|text| (400, text))?;
     if command == Command::Stop {

@@ -25,7 +25,7 @@ impl ServerEnd {
     /// Publishes the messages that come.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Errors of the operating system.
     pub(crate) fn start(stream: UnixStream, events: Arc<Events>) -> io::Result<Self> {
         let commands = stream.try_clone()?;
         commands.set_write_timeout(Some(COMMAND_TIMEOUT))?;
@@ -63,7 +63,7 @@ impl ServerEnd {
 fn publish(stream: impl Read, events: &Events) {
     let (mut stream, mut line) = (BufReader::new(stream), Vec::new());
     while !events.has_ended() && matches!(lines::read(&mut stream, &mut line), Ok(true)) {
-        // A line that is no message comes from an FMU that has found the connection.
+        // A line that is not a message comes from an FMU that has found the connection.
         if let Ok(message) = serde_json::from_slice(&line) {
             events.publish(message);
         }

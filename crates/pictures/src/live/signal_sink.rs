@@ -20,8 +20,8 @@ const RING: usize = 512;
 
 /// Takes the rows of a run and puts them into [buckets](Bucket). A row neither waits, nor locks, nor allocates.
 ///
-/// A bucket is handed over when it has lasted for a 2000th of the run, or when it is wanted; where the ring has no room, it
-/// goes on, and its extremes are those of a longer stretch.
+/// A bucket is handed over when it has lasted for a 2000th of the run, or when it is wanted. If the ring has no room, it
+/// goes on, and its extremes cover a longer stretch.
 pub struct SignalSink {
     start: Sender<Signals>,
     period: Option<(f64, f64)>,
@@ -52,7 +52,7 @@ pub struct Signals {
 }
 
 impl SignalSink {
-    /// A sink for a run over `period`, s, where that has an end. `start` gets the other end when the columns are known;
+    /// A sink for a run over `period`, s, if that has an end. `start` gets the other end when the columns are known;
     /// true in `wanted` asks for the bucket that is being filled.
     pub fn new(
         start: Sender<Signals>,

@@ -14,7 +14,7 @@ use crate::plot::signals::BUCKETS;
 const SHOWN: usize = 4;
 
 /// The signals that are furthest from the reference, over the tube of the tolerance, and their deviation in its own tube.
-/// `names` are those of the result and of the reference.
+/// `names` are the names of the result and of the reference.
 #[must_use]
 pub fn comparison<'a>(
     (result, reference): (&'a Table, &'a Table),

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Why a summary was not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSummary {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error("this is not JSON: {0}")]
     NotJson(String),
     /// It is the JSON of something else.
@@ -21,7 +21,7 @@ pub enum BadSummary {
 pub struct Facts {
     /// How far the coupling changes the result.
     pub verdict: Option<String>,
-    /// The greatest error of each signal, where error bars were asked for.
+    /// The greatest error of each signal, if error bars were asked for.
     pub errors: BTreeMap<String, f64>,
     /// Columns that are not of reals, with the words for their types.
     pub types: BTreeMap<String, String>,
@@ -64,7 +64,7 @@ impl Facts {
         })
     }
 
-    /// The facts in the metadata of a result, where its form keeps them.
+    /// The facts in the metadata of a result, if its form keeps them.
     #[must_use]
     pub fn of_file(file: &ResultFile) -> Option<Self> {
         Self::parse(file.metadata("gyrator.summary")?).ok()

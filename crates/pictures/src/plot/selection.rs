@@ -24,7 +24,7 @@ pub struct UnknownName {
 /// Columns that may be drawn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// Places among the columns, and those of their error bars after them.
+    /// Places among the columns, and the places of their error bars after them.
     pub columns: Vec<usize>,
     /// Whether they were named: all of them are drawn then, in this order.
     pub is_named: bool,
@@ -108,7 +108,7 @@ fn is_of_bond(name: &str) -> bool {
     name.starts_with(BOND) && OF_BONDS.iter().any(|quantity| name.ends_with(quantity))
 }
 
-/// The unit of a bond's column, which has one also where the form of the result keeps none.
+/// The unit of a bond's column, which has one also if the form of the result keeps none.
 pub(crate) fn unit_of_bond(name: &str) -> Option<&'static str> {
     let quantity = name.strip_prefix(BOND)?.rsplit_once('.')?.1;
     match quantity {

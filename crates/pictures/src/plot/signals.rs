@@ -16,7 +16,7 @@ const CURVES: usize = 6;
 const SIGNALS: usize = 12;
 /// Columns of bonds that are drawn unless they are named.
 const OF_BONDS: usize = 8;
-/// Signals that are drawn at all; a picture of more is no picture.
+/// Signals that are drawn at all; a picture of more cannot be read.
 const MOST: usize = 60;
 /// Signals share a panel as long as one moves no more than so many times further than another: smaller ones would be flat.
 const SPREAD: f64 = 100.0;
@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1e-12;
 /// A run with its rows.
 #[derive(Debug, Clone)]
 pub struct Drawn {
-    /// Its name in the legend, where there are several.
+    /// Its name in the legend, if there are several.
     pub name: String,
     /// The columns that were chosen, error bars among them.
     pub rows: Decimated,
@@ -114,7 +114,7 @@ fn title(runs: &[Drawn]) -> String {
 }
 
 impl<'a> Signal<'a> {
-    /// `places` are those of the columns of each run.
+    /// `places` has the places of the columns of each run.
     fn new(column: &'a Column, runs: &[Drawn], places: &[BTreeMap<&str, usize>]) -> Self {
         let name = &column.name;
         let runs_and_places = runs.iter().zip(places);
@@ -141,8 +141,8 @@ impl<'a> Signal<'a> {
         self.column.name.starts_with(BOND)
     }
 
-    /// Signals with the same axis share a panel: those of one unit, of the same name where no unit is known, and bonds
-    /// by themselves.
+    /// Signals with the same axis share a panel: signals of one unit, or of the same name if no unit is known. Bonds
+    /// are by themselves.
     fn axis(&self) -> (bool, &str) {
         let name = &self.column.name;
         let last = name
@@ -221,7 +221,7 @@ fn curve(signal: &Signal<'_>, run: &Drawn, has_others: bool) -> Option<Curve> {
     })
 }
 
-/// The tube of the error bars: those of each row, or the greatest one all along, where only the summary has them.
+/// The tube of the error bars: the bars of each row, or the greatest one all along if only the summary has them.
 fn band(run: &Drawn, place: usize, name: &str, points: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     let Some(error) = run.rows.column(&format!("{ERROR}{name}")) else {
         let Some(error) = run.facts.errors.get(name) else {

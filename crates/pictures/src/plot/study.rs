@@ -9,7 +9,7 @@ use gyrator_record::{ReadTableError, Values, read_columns};
 const CASE: &str = "case";
 const VARIANT: &str = "variant";
 const STOP_REASON: &str = "stop_reason";
-/// Columns beside the stop reason that are no metrics.
+/// Columns beside the stop reason that are not metrics.
 const FACTS: [&str; 5] = ["message", "stop_time", "steps", "verdict", "wall_time"];
 /// Runs with other stop reasons have failed.
 const ENDED: [&str; 2] = ["stop-time", "terminated"];
@@ -21,13 +21,13 @@ const CURVES: usize = 6;
 /// Why nothing is drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StudyPlotError {
-    /// The table is no study's.
+    /// The table does not come from a study.
     #[error("this is not the table of a study: it has no column `{STOP_REASON}`")]
     NoStudy,
     /// The table has no rows.
     #[error("the table has no rows{0}")]
     NoRows(String),
-    /// A name that is no parameter of numbers.
+    /// A name that is not a parameter of numbers.
     #[error(
         "`{name}` is not a parameter that varies over numbers; {}",
         listed(known)
@@ -38,7 +38,7 @@ pub enum StudyPlotError {
         /// Those that are.
         known: Vec<String>,
     },
-    /// A name that is no metric.
+    /// A name that is not a metric.
     #[error("`{name}` is not a metric of numbers; {}", listed(known))]
     NoMetric {
         /// The name, or the pattern.
@@ -81,9 +81,9 @@ pub struct StudyRows {
 /// The figures of a study.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StudyView {
-    /// Metrics, by names or patterns; the first ones where there is none.
+    /// Metrics, by names or patterns; the first ones if there is none.
     pub metrics: Vec<String>,
-    /// One or two parameters; the first ones that vary over numbers where there is none.
+    /// One or two parameters; the first ones that vary over numbers if there is none.
     pub over: Vec<String>,
     /// Rows in which these columns have these values.
     pub conditions: Vec<(String, String)>,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::report::facts::{list, number, text, written};
 
-/// A finding, and the remedy; empty where none is known.
+/// A finding, and the remedy; empty if none is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) text: String,

@@ -52,7 +52,7 @@ impl Drawing {
         self.rows
     }
 
-    /// The same with further columns, such as error bars; without them where they have other times.
+    /// The same with further columns, such as error bars; without them if they have other times.
     #[must_use]
     pub fn with(mut self, further: &Decimated) -> Self {
         let further = Self::from(further);
@@ -68,7 +68,7 @@ impl Drawing {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Reads what [`written`](Self::written) has written; `None` where signals have not one value for each time.
+    /// Reads what [`written`](Self::written) has written; `None` if signals have not one value for each time.
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         let drawing = Self::deserialize(value).ok()?;
@@ -79,7 +79,7 @@ impl Drawing {
             .then_some(drawing)
     }
 
-    /// The same with the units of columns that have none, by name: those of a summary.
+    /// The same, with units from a summary, by name, for columns that have none.
     #[must_use]
     pub fn with_units(mut self, summary: &Value) -> Self {
         let units = &summary["output"]["units"];

@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use crate::report::html::{Cell, Table};
 
-/// The text of a key; empty where there is none.
+/// The text of a key; empty if there is none.
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// The list of a key; empty where there is none.
+/// The list of a key; empty if there is none.
 pub(crate) fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
 }
@@ -23,7 +23,7 @@ pub(crate) fn written(value: &Value) -> String {
     }
 }
 
-/// The figure of a key; empty where it is null, `not known` to a reader of the table.
+/// The figure of a key; empty if it is null, `not known` to a reader of the table.
 pub(crate) fn figure(value: &Value, key: &str) -> Cell {
     Cell::Figure(written(&value[key]))
 }
@@ -51,7 +51,7 @@ pub(crate) fn number(value: &Value, key: &str) -> Option<f64> {
 /// A column of a table: its heading, and the kind and the key of its cells.
 pub(crate) type Column<'a> = (&'a str, fn(&Value, &str) -> Cell, &'a str);
 
-/// A table with a row for each value; nothing where there is none.
+/// A table with a row for each value; nothing if there is none.
 pub(crate) fn table<'v>(
     rows: impl IntoIterator<Item = &'v Value>,
     columns: &[Column<'_>],

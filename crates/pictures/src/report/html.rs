@@ -104,7 +104,7 @@ impl Table {
         self.rows += 1;
     }
 
-    /// The table; nothing where it has no rows.
+    /// The table; nothing if it has no rows.
     pub(crate) fn html(self) -> String {
         match self.rows {
             0 => String::new(),

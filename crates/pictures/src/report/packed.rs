@@ -55,7 +55,7 @@ fn power_of_two(distance: f64) -> f64 {
     }
 }
 
-/// Times as their number, the first and the last one, with the others where they are not evenly spaced.
+/// Times as their number, the first and the last one, with the others if they are not evenly spaced.
 pub(crate) fn packed_times(times: &[f64]) -> Value {
     let (Some(from), Some(to)) = (times.first(), times.last()) else {
         return json!({ "from": 0.0, "to": 0.0, "count": 0 });

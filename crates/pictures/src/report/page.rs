@@ -33,7 +33,7 @@ const SCRIPT: &str = concat!(
 /// A report of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// The summary of the run, as `gyrator run --summary` writes it; null where there is none.
+    /// The summary of the run, as `gyrator run --summary` writes it; null if there is none.
     pub summary: &'a Value,
     /// The signals that are drawn.
     pub drawing: &'a Drawing,
@@ -125,7 +125,7 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64_STANDARD.encode(hash))
 }
 
-/// A template with contents in place of `{{NAME}}`. Contents are not looked at again.
+/// A template with contents instead of `{{NAME}}`. Contents are not looked at again.
 fn filled(template: &str, contents: impl Fn(&str) -> String) -> String {
     let mut parts = template.split("{{");
     let mut page = parts.next().unwrap_or_default().to_owned();

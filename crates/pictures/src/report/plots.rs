@@ -9,7 +9,7 @@ use crate::report::html::harmless;
 /// Most signals of a plot: more cannot be distinguished without colour.
 const MOST: usize = 4;
 
-/// Signals share a plot where the ranges that they need differ by this factor at most: each still takes a tenth of the
+/// Signals share a plot if the ranges that they need differ by this factor at most: each still takes a tenth of the
 /// height.
 const RANGES: f64 = 10.0;
 
@@ -98,7 +98,7 @@ pub(crate) fn is_empty(values: &[f64]) -> bool {
     span(values).is_none()
 }
 
-/// Least and greatest value; `None` where there is no number.
+/// Least and greatest value; `None` if no value is finite.
 fn span(values: &[f64]) -> Option<(f64, f64)> {
     let finite = values.iter().copied().filter(|value| value.is_finite());
     finite.map(|value| (value, value)).reduce(joined)
@@ -115,7 +115,7 @@ fn is_alike(one: (f64, f64), other: (f64, f64)) -> bool {
     size(both) <= RANGES * size(one) && size(both) <= RANGES * size(other)
 }
 
-/// The quantity of a signal, and its unit: those of the same may share a plot.
+/// The quantity of a signal, and its unit: signals with equal ones may share a plot.
 fn subject(signal: &Signal) -> (String, Option<String>) {
     let of_bond = signal
         .name

@@ -20,11 +20,11 @@ const MARGIN: f64 = 0.25;
 
 /// Order of the errors that the entries declare.
 ///
-/// A polynomial of degree p through values of the past is off by O(Hᵖ⁺¹) within a step (the remainder
-/// of interpolation), and so are the states after many steps. Where units take turns, what is passed
-/// on is a line or a mean over the step, whose impulse is off by O(H³), which leaves second order. A
-/// correction declares no order, and what it adds may be O(H) whatever it is added to, as the force
-/// of `residual-power` is: beside one, first order is asked for.
+/// A polynomial of degree p through values of the past is off by O(Hᵖ⁺¹) within a step (the
+/// remainder of interpolation), and so are the states after many steps. If units take turns, what is
+/// passed on is a line or a mean over the step, whose impulse is off by O(H³), which leaves second
+/// order. A correction declares no order, and what it adds may be O(H) whatever it is added to, as
+/// the force of `residual-power` is: beside one, first order is asked for.
 fn declared_order(combination: &Combination) -> Result<usize, String> {
     let text = |problems| format!("{problems:?}");
     let extrapolation = look_up(EXTRAPOLATIONS, &choice(combination.extrapolation));
@@ -84,7 +84,7 @@ pub(super) fn errors_fall(combination: &Combination) -> Result<(), String> {
     Ok(())
 }
 
-/// A mass and a spring. The spring takes the power F·ũ_v from the bond and the mass gives v·ũ_F: what
+/// A mass and a spring. The spring takes the power F·ũ_v from the bond and the mass gives v·ũ_F. What
 /// both store at the end and did not store at the start is the residual energy with its sign changed,
 /// corrections included.
 ///

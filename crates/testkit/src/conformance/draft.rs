@@ -55,14 +55,14 @@ impl Draft {
         }
     }
 
-    /// Makes so many macro-steps in place of [`STEPS`].
+    /// Makes so many macro-steps instead of [`STEPS`].
     pub(super) fn steps(mut self, steps: u32) -> Self {
         self.steps = steps;
         self
     }
 
-    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one where the
-    /// extrapolation needs it, and at most one where the method iterates or the step control needs that.
+    /// Adds a unit whose communication step is `ratio` macro-steps; a tenth of one if the extrapolation
+    /// needs it, and at most one if the method iterates or the step control needs that.
     pub(super) fn unit(
         &mut self,
         name: &'static str,

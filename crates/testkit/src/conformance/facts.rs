@@ -300,7 +300,7 @@ fn correction(choice: &Choice, chosen: &Chosen<dyn Correction>) -> Result<(), St
         curves.map(degree).max().unwrap_or(0),
     )?;
     let follows_jacobian = increments(chosen, 0.05, 0.5) != added;
-    // Where every input was what its source gave, a bond's error is that of stale feed-through.
+    // If every input was what its source gave, a bond's error comes from stale feed-through.
     let nothing = Increments::none(1);
     let without_held = increments(chosen, 0.0, 0.0);
     let acts_without_held = without_held.iter().any(|added| *added != nothing);
@@ -403,7 +403,7 @@ fn step_control(choice: &Choice, chosen: &Chosen<dyn StepControl>) -> Result<(),
         let is_late = run.time() > STOP_TIME + 1e-9;
         equal("may_overshoot", facts.may_overshoot, is_late)?;
     }
-    // Units that save their states, with much energy and, where it can be set, a first step that is far
+    // Units that save their states, with much energy and, if it can be set, a first step that is far
     // too long.
     let mut long = choice.clone();
     for (name, value) in [("first_step", 1e-2), ("tolerance", 1e-6)] {

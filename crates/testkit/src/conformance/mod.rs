@@ -245,7 +245,7 @@ macro_rules! parts {
     };
 }
 
-// Their number and those of the words have no common divisor: each part has some of every word.
+// Their number and the numbers of words have no common divisor: each part has some of every word.
 parts! {
     fn combinations_keep_the_rules_0() { 0 }
     fn combinations_keep_the_rules_1() { 1 }

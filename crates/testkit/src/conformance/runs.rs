@@ -38,10 +38,10 @@ fn run(
 }
 
 /// Whether the system is refused as it is combined. A refusal must name the two words it is about;
-/// `others` are words beside those of the combination.
+/// `others` are words beside the combination's.
 ///
 /// # Errors
-/// The refusal, where it does not name them.
+/// The refusal, if it does not name them.
 pub(super) fn is_refused(
     system: &System,
     combination: &Combination,
@@ -79,7 +79,7 @@ struct SpiedRun {
 
 impl TrialRuns {
     /// # Errors
-    /// Where a run does not end well.
+    /// If a run does not end well.
     pub(super) fn of(combination: Combination) -> Result<Self, String> {
         let plain = SYSTEMS.iter().map(|system| {
             let draft = (system.draft)(&combination);
@@ -188,7 +188,7 @@ pub(super) fn threads_change_nothing(runs: &TrialRuns) -> Result<(), String> {
     })
 }
 
-/// FMUs give the results of their models in this process, also in another order and on several threads; and where nothing
+/// FMUs give the results of their models in this process, also in another order and on several threads; and if nothing
 /// looks at the points in between, so that macro-steps may be made in a row.
 pub(super) fn fmus_are_as_their_models(combination: &Combination) -> Result<(), String> {
     let plain = Assembly::default();
@@ -244,7 +244,7 @@ pub(super) fn ledger_changes_nothing(runs: &TrialRuns) -> Result<(), String> {
 }
 
 pub(super) fn slow_units_publish_late(runs: &TrialRuns) -> Result<(), String> {
-    // Where the steps vary, so do the slow units' communication points.
+    // If the steps vary, so do the slow units' communication points.
     if runs.combination.step_control != "fixed" {
         return Ok(());
     }
@@ -289,7 +289,7 @@ const SPIED: [(f64, f64, u32, bool); 6] = [
     (1.0, 1.0, 0, false),
 ];
 
-/// Runs the oscillator with spies; where its force may not be read again, `fresh` is not asked for.
+/// Runs the oscillator with spies; if its force may not be read again, `fresh` is not asked for.
 fn spied_runs(combination: &Combination) -> Result<Vec<SpiedRun>, String> {
     let settings = SPIED.into_iter();
     let settings = settings.filter(|(.., fresh)| combination.exchange != "fresh" || *fresh);

@@ -65,11 +65,11 @@ fn looks_ahead(combination: &Combination) -> Result<bool, String> {
     Ok(method.usual_facts().looks_ahead)
 }
 
-/// Two signals that part after some time must be received alike until the first communication
-/// point of the source after it, and not for ever. Where units take turns, a unit may know what is
-/// published at the end of its step, or of the source's.
+/// Two signals that part after some time must be received alike until the first communication point
+/// of the source after it, and not for ever. If units take turns, a unit may know what is published
+/// at the end of its step, or of the source's.
 pub(super) fn no_input_depends_on_later_outputs(combination: &Combination) -> Result<(), String> {
-    // Steps that are undone have inputs, too, and the signal moves the points where it is published.
+    // Steps that are undone also have inputs, and the signal moves the points where it is published.
     if combination.moves_points() {
         return Ok(());
     }
@@ -127,9 +127,9 @@ pub(super) fn constants_pass(combination: &Combination) -> Result<(), String> {
     Ok(())
 }
 
-/// Where units take turns, an input is a value that its source has within the step.
+/// If units take turns, an input is a value that its source has within the step.
 pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<(), String> {
-    // Nor are macro-steps of one length where a step control chooses them.
+    // Nor are macro-steps of one length if a step control chooses them.
     if !looks_ahead(combination)? || combination.moves_points() {
         return Ok(());
     }
@@ -144,7 +144,7 @@ pub(super) fn lines_pass_within_the_step(combination: &Combination) -> Result<()
             let Some((_, _, value)) = given.values.first() else {
                 continue;
             };
-            // A mean is that of the macro-step.
+            // A mean is over the macro-step.
             let (time, step) = (given.time, rates.1.max(1.0) * MACRO_STEP);
             let start = (time / step + 1e-9).floor() * step;
             let (most, least) = (signal(start) + 1e-9, signal(start + step) - 1e-9);

@@ -151,7 +151,7 @@ fn oscillator(force: f64, motion: f64, derivatives: u32, combination: &Combinati
 }
 
 /// The double oscillator with a spy on each side. The force may be read again after its inputs were
-/// set where `fresh` says so.
+/// set if `fresh` says so.
 pub(super) fn spied_oscillator(
     force: f64,
     motion: f64,

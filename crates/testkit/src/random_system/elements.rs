@@ -12,9 +12,9 @@ const GREATEST_ANGLE: f64 = 2.0;
 /// Energy that drives, noise and late forces bring at most, about, J.
 const DRIVEN_ENERGY: f64 = 30.0;
 
-/// Sets the stream of the elements apart from that of the abilities.
+/// Sets the stream of the elements apart from the stream of the abilities.
 const ELEMENTS: u64 = 0x5eed;
-/// Sets that of the abilities of vendors' units apart from both.
+/// Sets the stream of the abilities of vendors' units apart from both.
 const VENDORS: u64 = 0xfee1;
 
 /// What a system has beside linear springs.
@@ -66,7 +66,7 @@ impl ElementKind {
     }
 }
 
-/// A force against the motion, N, beside that of the spring.
+/// A force against the motion, N, beside the spring's.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Element {
     /// Stiffness, N/m, and damping, N s/m, below a negative stretch, m.
@@ -79,7 +79,7 @@ pub(super) enum Element {
     Noise { force: f64, hold: f64, seed: u64 },
     /// N.
     Switched(f64),
-    /// Damping at rest, N s/m, with the other sign, and the position where there is none, m.
+    /// Damping at rest, N s/m, with the other sign, and the position without damping, m.
     VanDerPol { c: f64, size: f64 },
     /// N, from this time on, s.
     Late { force: f64, time: f64 },
@@ -206,13 +206,13 @@ pub enum Reach {
 }
 
 impl RandomSystem {
-    /// The system of a seed with [elements](ElementKind) of one kind, or of several: with units that can do all, or take
-    /// and give values only, or compute outputs in steps only, one kind of unit a system; and with other macro-steps,
-    /// methods, exchanges and extrapolations.
+    /// The system of a seed with [elements](ElementKind) of one kind, or of several. Units can do all, or take and give
+    /// values only, or compute outputs in steps only: one kind of unit a system. It also has other macro-steps, methods,
+    /// exchanges and extrapolations.
     #[must_use]
     pub fn with_drawn_elements(seed: u64, reach: Reach) -> Self {
         let mut system = Self::of_seed(seed);
-        // Another stream, so that masses and springs are those of the seed.
+        // Another stream, so that masses and springs stay as the seed gives them.
         let first = SplitMix64::new(!seed ^ ELEMENTS).next_bits();
         let mut draw = Draw(SplitMix64::new(first));
         let mut kinds = vec![draw.kind_of_element()];
@@ -250,7 +250,7 @@ impl RandomSystem {
     #[must_use]
     pub fn of_vendors(seed: u64) -> Self {
         let mut system = Self::with_drawn_elements(seed, Reach::Usual);
-        // Another stream, so that masses, springs and elements are those of the seed.
+        // Another stream, so that masses, springs and elements stay as the seed gives them.
         let first = SplitMix64::new(!seed ^ VENDORS).next_bits();
         let mut draw = Draw(SplitMix64::new(first));
         let abilities = draw.abilities_of_vendors();
@@ -273,7 +273,7 @@ impl RandomSystem {
         system
     }
 
-    /// The kinds of its elements, where they were drawn.
+    /// The kinds of its elements, if they were drawn.
     #[must_use]
     pub fn kinds(&self) -> &[ElementKind] {
         &self.kinds
@@ -303,7 +303,7 @@ impl RandomSystem {
         }
     }
 
-    /// Macro-steps such that held inputs make oscillations grow from a part of a hundred to far beyond the range: in N
+    /// Macro-steps such that held inputs make oscillations grow from a part of a hundred to far beyond the range. In N
     /// steps of H the amplitude of the angular frequency ω grows by exp(s·(ωH)²·N/4) with a share s.
     fn draw_steps(&mut self, draw: &mut Draw, reach: Reach) {
         self.steps = draw.between(300.0, 6000.0) as usize;

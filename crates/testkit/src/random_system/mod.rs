@@ -14,8 +14,9 @@ use mass_unit::MassUnit;
 /// this length misses it by less than 1e-7 of its amplitude.
 const INNER_STEP: f64 = 2.5e-4;
 
-/// Two to six masses that hang on each other as a tree, each with a spring to the wall: linear or not, damped
-/// or not, driven or not, with one or several communication steps, with bonds or mere connections.
+/// Two to six masses that hang on each other as a tree, each with a spring to the wall. They are linear or
+/// not, damped or not, driven or not, with one or several communication steps, with bonds or mere
+/// connections.
 ///
 /// A mass and the spring to its parent in the tree are a unit. The force of that spring feeds through from the
 /// position and the velocity of the parent.
@@ -215,7 +216,7 @@ impl RandomSystem {
     #[must_use]
     pub fn with_drawn_abilities(seed: u64) -> Self {
         let mut system = Self::of_seed(seed);
-        // Another stream, so that the system is that of the seed.
+        // Another stream, so that the system stays as the seed gives it.
         let first = SplitMix64::new(!seed).next_bits();
         let mut draw = Draw(SplitMix64::new(first));
         for node in &mut system.nodes {

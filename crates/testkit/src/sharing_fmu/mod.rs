@@ -26,7 +26,7 @@ const PLATFORM: &str = if cfg!(target_arch = "x86_64") {
 /// Builds the FMU of a `KIND` of `sharing.c` in a folder; two FMUs of one kind differ by their `weight`.
 ///
 /// # Panics
-/// If there is no C compiler, or the folder cannot be written.
+/// Without a C compiler, or if the folder cannot be written.
 #[must_use]
 pub fn sharing_fmu(folder: &Path, kind: &str, weight: u32) -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sharing_fmu");

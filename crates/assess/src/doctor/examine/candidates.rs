@@ -29,7 +29,7 @@ pub struct Candidate {
     pub step_for: Option<f64>,
     /// The words of a candidate with the same results.
     pub same_as: Option<String>,
-    /// How much a disturbance grows until the last quarter of the run, where it was looked at.
+    /// How much a disturbance grows until the last quarter of the run, if it was looked at.
     pub growth: Option<f64>,
     /// Why it cannot be used.
     pub refusal: Option<String>,

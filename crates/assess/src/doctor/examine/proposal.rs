@@ -32,7 +32,7 @@ pub struct Proposal {
     pub coupling: Coupling,
     /// Macro-step, s.
     pub step_size: f64,
-    /// All communication steps over those of the file.
+    /// All communication steps relative to the file.
     pub factor: f64,
     /// Why this one.
     pub reason: String,
@@ -46,7 +46,7 @@ enum Tried {
     Better(Verification),
     /// It is not.
     Worse,
-    /// There is no time for it.
+    /// No time is left for it.
     Spent,
 }
 
@@ -144,7 +144,7 @@ impl Examination<'_, '_> {
         }
     }
 
-    /// What whole runs of a system show at so many times the macro-step, and the growth; `None` if there is no time for them.
+    /// What whole runs of a system show at so many times the macro-step, and the growth; `None` if no time is left for them.
     fn look(
         &mut self,
         system: &SystemFile,
@@ -244,8 +244,8 @@ impl Examination<'_, '_> {
         })
     }
 
-    /// The macro-step of a candidate for a wanted error, over that of the system, and its cost; `is_spent` where no run is
-    /// left to find it.
+    /// The macro-step of a candidate for a wanted error, over the system's, and its cost; `is_spent` if no run is left to
+    /// find it.
     fn factor_for(
         &mut self,
         wanted: f64,
@@ -269,7 +269,7 @@ impl Examination<'_, '_> {
             return Ok(None);
         };
         let order = (error / error_against(&half, 2, &courses.truth)).log2();
-        // Where the order is not seen, that of held inputs.
+        // If the order is not seen, the order of held inputs.
         let order = if order.is_finite() && order > 0.5 {
             order.min(4.0)
         } else {
@@ -370,8 +370,8 @@ impl Examination<'_, '_> {
     }
 }
 
-/// The system with connections in loops whose values are multiplied by this: those of the outputs that come back to their
-/// components.
+/// The system, with the values of connections in loops multiplied by `part`: connections of outputs that come back to
+/// their components.
 fn with_smaller_values(given: &SystemFile, part: f64, looped: &[String]) -> SystemFile {
     let mut system = given.clone();
     let connections = system.connections.iter_mut();
@@ -382,7 +382,7 @@ fn with_smaller_values(given: &SystemFile, part: f64, looped: &[String]) -> Syst
     system
 }
 
-/// The system with connections in place of its bonds, whose efforts are multiplied by this.
+/// The system with connections instead of its bonds, whose efforts are multiplied by this.
 fn with_smaller_efforts(given: &SystemFile, part: f64) -> SystemFile {
     let mut system = given.clone();
     for bond in std::mem::take(&mut system.bonds) {

@@ -1,5 +1,5 @@
 //! `gyrator benchmark`: systems with known solutions. A program beside `gyrator`, which runs it, so
-//! that models and papers' systems are no part of what simulates.
+//! that models and papers' systems are not linked into what simulates.
 //!
 //! Linked into `gyrator`, the benchmarks alone were 0.5 MB of its 9.3 MB (stripped), and each change of a benchmark
 //! linked the program again. The same package builds and installs both programs, so that nothing is missing in what

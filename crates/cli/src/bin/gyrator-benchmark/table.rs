@@ -65,7 +65,7 @@ pub(crate) fn table(rows: &[BenchmarkRow]) -> String {
 /// The configurations that stand side by side.
 const SIDE_BY_SIDE: [&str; 5] = ["stale", "corrected", "compensated", "fresh", "monolithic"];
 
-/// Errors of a benchmark, with a column for each configuration; nothing where there are none.
+/// Errors of a benchmark, with a column for each configuration; nothing if there are none.
 fn side_by_side(rows: &[BenchmarkRow]) -> String {
     let headings = ["case", "error", "unit"].map(|heading| (heading, Align::Left));
     let configurations = SIDE_BY_SIDE.map(|configuration| (configuration, Align::Right));

@@ -375,7 +375,7 @@ fn start(model: &ModelDescription, variable: &ScalarVariable) -> serde_json::Val
     }
 }
 
-/// Inputs on which an output directly depends; all of them where the FMU does not say.
+/// Inputs on which an output directly depends; all of them if the FMU does not say.
 fn feedthrough(model: &ModelDescription, index: usize, inputs: &Inputs) -> Names {
     let Dependencies::Listed(dependencies) = model.output_dependencies(index) else {
         return inputs.all.clone();

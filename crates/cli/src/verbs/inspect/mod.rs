@@ -90,7 +90,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
     }
     let peek = Fmu::peek_with(&options.path, options.fmus.limits());
     let peek = peek.map_err(|error| not_opened(&error))?;
-    // Unpacked for its libraries: not to look at them is no reason to show nothing.
+    // Unpacked for its libraries: if that fails, all but `--deps` is still shown.
     let open = || Fmu::open_with(&options.path, &options.fmus.open_options());
     let is_unpacked = options.deps || peek.own_platform().is_some();
     let fmu = is_unpacked.then(open);

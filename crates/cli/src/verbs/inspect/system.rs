@@ -50,7 +50,7 @@ struct ComponentFacts {
     fmu: PathBuf,
     /// Word of the block that the component is.
     block: Option<String>,
-    /// `None` where the FMU cannot be read.
+    /// `None` if the FMU cannot be read.
     model: Option<String>,
     step_size: Option<f64>,
     exchange: String,
@@ -84,13 +84,13 @@ struct InterfaceModelFacts {
     component: String,
     bonds: Vec<String>,
     exchange_step: f64,
-    /// `None` where it follows from the options.
+    /// `None` if it follows from the options.
     order: Option<String>,
     options: BTreeMap<String, String>,
 }
 
 impl Facts {
-    /// The facts of a system and, if it cannot be run, why; with the bonds that it suggests where the ports of its
+    /// The facts of a system and, if it cannot be run, why; with the bonds that it suggests if the ports of its
     /// FMUs are given.
     pub(super) fn new(
         file: SystemFile,

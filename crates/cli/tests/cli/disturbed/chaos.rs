@@ -347,7 +347,7 @@ fn allowed(plan: &Plan, met: Met) -> (Vec<i32>, Vec<i32>) {
         | Disturbance::Truncate
         | Disturbance::SecondRun
         | Disturbance::FullDisk { .. } => codes.push(1),
-        // Without a supervisor there is no limit.
+        // Without a supervisor nothing limits it.
         Disturbance::MemoryLimit { .. } => codes.push(5),
     }
     (codes, signals)
@@ -367,7 +367,7 @@ fn judge(
     let remains = Remains::read(bench, plan.output, reference, is_killed);
     let mut found = remains.contradictions(ended, is_killed);
     if plan.fault.name == "daemon" && is_killed {
-        // There is no process left to end it.
+        // No process is left to end it.
         found.retain(|text| !text.starts_with("left: "));
     }
     if ended.stderr.contains("the run is abandoned") {
@@ -409,7 +409,7 @@ fn no_zeros(bench: &Bench, found: Vec<String>) -> Vec<String> {
     found
 }
 
-/// Rows are known where nothing disturbs the run, and where it has succeeded.
+/// Rows are known if nothing disturbs the run, and if it has succeeded.
 fn wrong_rows(
     plan: &Plan,
     ended: &Ended,

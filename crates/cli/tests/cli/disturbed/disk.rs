@@ -1,9 +1,9 @@
 //! A file system whose power may go at any moment.
 //!
 //! Bytes of a file are safe once the file was synchronised, names once their folder was. Of what is
-//! not, the disk may have any part: each change of a name has been made or not, whatever the order;
-//! of the unsafe bytes of a file all, none, the first half, or zeros in their place (POSIX promises no
-//! more; ext4 and XFS lose less).
+//! not, the disk may have any part: each change of a name has been made or not, whatever the order. Of
+//! the unsafe bytes of a file it has all, none, the first half, or zeros in their place (POSIX
+//! promises no more; ext4 and XFS lose less).
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ pub(super) struct Fault {
     pub(super) function: &'static str,
     pub(super) code: i32,
     pub(super) rows: Rows,
-    /// Whether it ends the process where there is neither a supervisor nor isolation.
+    /// Whether it ends the process if there is neither a supervisor nor isolation.
     pub(super) is_deadly: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) enum Target {
     Parent,
     /// A child of the parent: the process of the run, or a component's.
     Child,
-    /// The youngest of all: a component's where there are some.
+    /// The youngest of all: a component's if there are some.
     Youngest,
     /// All, the parent first or last.
     All {

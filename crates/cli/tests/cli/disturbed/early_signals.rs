@@ -1,7 +1,7 @@
 //! Signals that ask a run to end, from its first call of the operating system on.
 //!
 //! Until the program listens, one of them ends it as it ends any program: nothing is begun then. From the
-//! start of a worker or a result on, the run ends by itself, with exit code 130 where that was asked in time.
+//! start of a worker or a result on, the run ends by itself, with exit code 130 if that was asked in time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

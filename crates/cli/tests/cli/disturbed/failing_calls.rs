@@ -1,9 +1,9 @@
 //! Every call of the operating system that the program makes fails once in turn.
 //!
 //! A short run is traced and its calls are counted; then it is made again for each of them, with that
-//! one failing. The calls are those of the main thread of the program: the parent where the run is
-//! supervised, the process of the run where it is not. `every-process` lets the n-th call of each
-//! process and thread fail, also in workers.
+//! one failing. The main thread of the program makes the calls: in the parent if the run is
+//! supervised, else in the process of the run. `every-process` lets the n-th call of each process and
+//! thread fail, also in workers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -190,7 +190,7 @@ struct Counts {
     violations: usize,
 }
 
-/// Where `GYRATOR_FAILING_CALLS` is set, only the runs whose names begin so: `alone`, `alone write`.
+/// If `GYRATOR_FAILING_CALLS` is set, only the runs whose names begin so: `alone`, `alone write`.
 #[test]
 #[ignore = "study: some thousand runs under strace"]
 fn no_call_that_fails_loses_a_result() {
@@ -202,7 +202,7 @@ fn no_call_that_fails_loses_a_result() {
         let (reference, counts) = way.measure();
         let mut failures = Vec::new();
         for &(call, hows) in FAILURES {
-            // Lost wake-ups are no failures of the kernel; processes share these numbers.
+            // Lost wake-ups are not failures of the kernel; processes share these numbers.
             let is_left_out = way.every_process && call == "futex";
             let count = counts.get(call).filter(|_| !is_left_out);
             let all = (1..=count.copied().unwrap_or(0))
@@ -332,7 +332,7 @@ fn judge(
         Some(0) => violations.extend(remains.differences(bench, way.output, ended, reference)),
         Some(1..=5) if is_silenced || !ended.stderr.is_empty() => {}
         None if is_out_of_memory => {}
-        // The crash is that of the program.
+        // The crash is the program's.
         None if way.crashes && ended.stderr.contains("the run has no supervisor") => {}
         code => violations.push(format!("exit code {code:?}, signal {:?}", ended.signal)),
     }

@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use crate::bench::Bench;
 
-/// Longest time that a run may take on a busy machine; those of the studies take a second.
+/// Longest time that a run may take on a busy machine; runs of the studies take a second.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Ends the study where SIGHUP is ignored, as by `nohup`: runs would rightly ignore it as well.
+/// Ends the study if SIGHUP is ignored, as by `nohup`: runs would rightly ignore it as well.
 fn require_hangup() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -38,7 +38,7 @@ fn require_hangup() {
 /// How a disturbed run has ended.
 #[derive(Debug)]
 struct Ended {
-    /// Exit code; `None` where a signal has ended the program.
+    /// Exit code; `None` if a signal has ended the program.
     code: Option<i32>,
     signal: Option<i32>,
     stdout: String,

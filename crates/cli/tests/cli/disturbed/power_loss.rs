@@ -351,7 +351,7 @@ fn texts(arguments: &str) -> Vec<String> {
         .collect()
 }
 
-/// The bytes of all texts between quotes: those of one write.
+/// The bytes of all texts between quotes: the bytes of one write.
 fn bytes_of(arguments: &str) -> Vec<u8> {
     arguments
         .split('"')

@@ -1,4 +1,4 @@
-//! The files that a run leaves, held against those of a run without any disturbance.
+//! The files that a run leaves, compared with the files of a run without any disturbance.
 
 use std::fs::read;
 use std::path::Path;
@@ -106,7 +106,7 @@ pub(super) struct Remains {
     pub(super) others: Vec<String>,
     /// Directories for temporary files.
     pub(super) directories: Vec<String>,
-    /// Contents that are no part of the whole result.
+    /// Contents that are not in the whole result.
     pub(super) wrong: Vec<String>,
 }
 

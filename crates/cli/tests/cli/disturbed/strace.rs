@@ -17,7 +17,7 @@ pub(super) fn under_strace(options: &[&str], arguments: &[&str]) -> Command {
     command
 }
 
-/// Ends the study where there is no `strace` or it is not allowed to do its work.
+/// Ends the study if `strace` is missing or is not allowed to do its work.
 pub(super) fn require() {
     let mut version = Command::new("strace");
     version.args(["-qq", "-o", "/dev/null", "true"]);
@@ -31,7 +31,7 @@ pub(super) fn require() {
 /// One call of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Call {
-    /// Process or thread; empty where only one was traced.
+    /// Process or thread; empty if only one was traced.
     pub(super) process: String,
     pub(super) name: String,
     /// The text between the parentheses.

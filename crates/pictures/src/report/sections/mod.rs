@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use crate::report::html::escape;
 
-/// A section: the name of its element, its title, and its contents from the summary. Where these are empty, there is
-/// no section.
+/// A section: the name of its element, its title, and its contents from the summary. If these are empty, the section
+/// is left out.
 struct Section {
     id: &'static str,
     title: &'static str,
@@ -46,7 +46,7 @@ const AFTER_PLOTS: &[Section] = &[
 ];
 
 /// The sections of a summary, by the names of their elements: those before the plots, then those after them. A page
-/// that follows a run puts them in place of the earlier ones.
+/// that follows a run replaces the earlier ones by them.
 #[must_use]
 pub fn sections(summary: &Value) -> [Vec<(&'static str, String)>; 2] {
     [BEFORE_PLOTS, AFTER_PLOTS].map(|sections| {

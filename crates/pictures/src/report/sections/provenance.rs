@@ -24,7 +24,7 @@ pub(super) fn provenance(summary: &Value) -> String {
     )
 }
 
-/// The command, as a POSIX shell reads it; empty where the arguments are not known.
+/// The command, as a POSIX shell reads it; empty if the arguments are not known.
 fn command(arguments: &[Value]) -> String {
     let words = arguments.iter().map(|word| quote(&written(word)));
     let words: Vec<String> = words.collect();

@@ -1,4 +1,4 @@
-//! Where the time of the computer went.
+//! How the time of the computer was spent.
 
 use serde_json::Value;
 

@@ -7,7 +7,7 @@ use crate::report::facts::{
 };
 use crate::report::html::{escape, mark, paragraph};
 
-/// The fault of a run that did not come to its end.
+/// The fault of a run that did not reach its end.
 pub(super) fn fault(summary: &Value) -> String {
     let reason = text(summary, "stop_reason");
     if matches!(
