@@ -1,4 +1,4 @@
-//! The README and the pages of the manual speak to their reader: short sentences, examples, and few roundabout words.
+//! The README and the pages of the manual speak to their reader: short sentences, examples, and few roundabout words, as in comments.
 //!
 //! `tidy` calls it. It reads prose only: no code, no tables, no pages in folders of `docs/`.
 
@@ -8,7 +8,7 @@ use super::{Finding, TextFile};
 const LONGEST: usize = 35;
 
 /// How often phrases may stand in a thousand words of all pages: too rarely, or too often, is a finding.
-const HABITS: [Habit; 4] = [
+const PAGES: [Habit; 4] = [
     Habit::at_least(5.0, "\"you\"", &[" you ", " your ", " yours "]),
     Habit::at_least(
         1.5,
@@ -17,6 +17,13 @@ const HABITS: [Habit; 4] = [
     ),
     Habit::at_most(2.5, "\"where\"", &[" where "]),
     Habit::at_most(0.3, "\"that of\"", &[" that of ", " those of "]),
+];
+
+/// The same for the comments in `crates/`.
+const COMMENTS: [Habit; 3] = [
+    Habit::at_most(3.0, "\"where\"", &[" where "]),
+    Habit::at_most(0.5, "\"that of\"", &[" that of ", " those of "]),
+    Habit::at_most(0.2, "\"is no\"", &[" is no ", " are no ", " was no "]),
 ];
 
 struct Habit {
@@ -52,8 +59,9 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
         let name = file.path.strip_prefix("docs/").unwrap_or(&file.path);
         (name != file.path || name == "README.md") && name.ends_with(".md") && !name.contains('/')
     };
+    let is_code = |file: &&TextFile| file.is_rust() && file.path.starts_with("crates/");
     let mut findings = Vec::new();
-    let (mut count, mut counts) = (0, HABITS.map(|_| 0));
+    let mut pages = String::new();
     for file in files.iter().filter(is_page) {
         for (line, sentence) in sentences(&file.text) {
             let words: Vec<String> = words(&sentence).collect();
@@ -61,28 +69,43 @@ pub(super) fn check(files: &[TextFile]) -> Vec<Finding> {
                 let message = format!("a sentence of {} words: make two of it", words.len());
                 findings.push(Finding::new(&file.path, line, message));
             }
-            count += words.len();
-            let text = format!(" {} ", words.join(" "));
-            for (counted, habit) in counts.iter_mut().zip(&HABITS) {
-                let hits = habit
-                    .phrases
-                    .iter()
-                    .map(|phrase| text.matches(phrase).count());
-                *counted += hits.sum::<usize>();
-            }
+            pages.extend(words.iter().flat_map(|word| [" ", word]));
+            // No phrase goes from one sentence to the next.
+            pages.push_str(" .");
         }
     }
-    for (counted, habit) in counts.iter().zip(&HABITS) {
-        let often = 1e3 * *counted as f64 / count as f64;
-        if often < habit.least || often > habit.most {
-            let message = format!(
-                "{} {often:.1} times in 1000 words, {} to {} are wanted",
-                habit.name, habit.least, habit.most
-            );
-            findings.push(Finding::new("docs", 0, message));
-        }
-    }
+    findings.extend(habits(&pages, "docs", &PAGES));
+    let comments = files
+        .iter()
+        .filter(is_code)
+        .flat_map(|file| file.text.lines());
+    let comments = comments.filter_map(|line| line.trim_start().strip_prefix("//"));
+    let comments = comments
+        .flat_map(words)
+        .fold(String::new(), |text, word| text + " " + &word);
+    findings.extend(habits(&comments, "crates", &COMMENTS));
     findings
+}
+
+/// The habits that a text of words in small letters has too often, or too rarely.
+fn habits(text: &str, path: &str, habits: &[Habit]) -> Vec<Finding> {
+    let count = text.split_whitespace().filter(|word| *word != ".").count();
+    let often = habits.iter().map(|habit| {
+        let hits = habit
+            .phrases
+            .iter()
+            .map(|phrase| text.matches(phrase).count());
+        1e3 * hits.sum::<usize>() as f64 / count.max(1) as f64
+    });
+    let is_wrong = |(often, habit): &(f64, &Habit)| *often < habit.least || *often > habit.most;
+    let wrong = often.zip(habits).filter(is_wrong).filter(|_| count > 0);
+    let finding = |(often, habit): (f64, &Habit)| {
+        let (name, least, most) = (habit.name, habit.least, habit.most);
+        let message =
+            format!("{name} {often:.1} times in 1000 words, {least} to {most} are wanted");
+        Finding::new(path, 0, message)
+    };
+    wrong.map(finding).collect()
 }
 
 /// The sentences of the prose, with the line of their beginning. A semicolon ends one, too.
