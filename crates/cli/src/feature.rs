@@ -206,7 +206,6 @@ pub(crate) struct Objection {
 impl Objection {
     /// The failure with the details.
     pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        let details = self.details.iter();
-        details.fold(failure, |failure, detail| failure.detail(detail))
+        self.details.iter().fold(failure, Failure::detail)
     }
 }
