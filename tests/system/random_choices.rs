@@ -16,10 +16,10 @@ const ALLOWED: f64 = 1.05;
 const EQUAL_BELOW: f64 = 1e-6;
 /// Errors below this part of a signal's range count as that when the harm of a choice is judged.
 const COUNTED: f64 = 1e-3;
-/// No choice should leave an error so many times hold's. Sharp friction in a stiff coupling does, two systems in 300.
+/// No choice may leave an error so many times hold's.
 const GREATEST_HARM: f64 = 1.5;
 /// One in so many systems may have more than [`ALLOWED`].
-const HARMED: usize = 50;
+const HARMED: usize = 100;
 /// A run is bounded while no signal is greater than so many times the truth's greatest magnitude.
 const BOUND: f64 = 10.0;
 
@@ -356,8 +356,8 @@ fn held_and_untuned(seed: u64) -> Option<[RandomSystem; 2]> {
     Some([held, untuned])
 }
 
-/// Prints the distribution of the harm, and the seeds of those that are harmed; returns the number of systems and the greatest harm.
-fn assert_few_harmed(seeds: Range<u64>, steps: usize) -> (usize, f64) {
+/// Prints the distribution of the harm, and the seeds of those that are harmed; returns the number of systems.
+fn assert_few_harmed(seeds: Range<u64>, steps: usize) -> usize {
     let all = judge_all(seeds, steps, held_and_untuned);
     let mut harms: Vec<(f64, u64)> = all
         .iter()
@@ -372,18 +372,18 @@ fn assert_few_harmed(seeds: Range<u64>, steps: usize) -> (usize, f64) {
         harms[harms.len() / 2].0
     );
     assert!(harmed.len() * HARMED <= harms.len(), "{harmed:?}");
-    (harms.len(), greatest)
+    assert!(greatest <= GREATEST_HARM, "{harmed:?}");
+    harms.len()
 }
 
 #[test]
 fn no_words_do_no_harm() {
-    let (_, greatest) = assert_few_harmed(0..16, 400);
-    assert!(greatest <= GREATEST_HARM, "{greatest}");
+    assert_few_harmed(0..16, 400);
 }
 
 #[test]
 #[ignore = "study: 600 random systems of vendors' units, two runs and the truth each"]
 fn few_of_600_random_systems_are_harmed_without_words() {
-    let (count, _) = assert_few_harmed(0..1000, usize::MAX);
+    let count = assert_few_harmed(0..1000, usize::MAX);
     assert!(count >= 600, "{count}");
 }

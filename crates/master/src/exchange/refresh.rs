@@ -75,17 +75,19 @@ pub(crate) fn prepare_passes(
         let output_handles: Vec<_> = pass.outputs.iter().map(output).collect();
         let is_known = modes[component] != Exchange::STALE || is_smooth(component);
         let probed = gains[component].as_ref().filter(|_| is_known);
+        let selected = select_gains(probed, &output_handles, &input_handles);
+        // A D of 0 at the start is that of outputs that are computed in steps only.
+        let is_tried = may_go_back(component) && selected.iter().any(|gain| *gain != 0.0);
         Pass {
             component,
             mode: modes[component],
-            gains: select_gains(probed, &output_handles, &input_handles),
+            gains: selected,
             is_smooth: is_smooth(component),
             may_read_again: may_read_again(component),
             by_unit: by_unit(component),
             in_loop: in_loop(index),
             record: PassRecord::new(pass.inputs.len(), pass.outputs.len()),
-            trial: may_go_back(component)
-                .then(|| PassTrial::new((pass.inputs.len(), pass.outputs.len()), until)),
+            trial: is_tried.then(|| PassTrial::new((pass.inputs.len(), pass.outputs.len()), until)),
             new_inputs: vec![0.0; pass.inputs.len()],
             changes: vec![0.0; pass.inputs.len()],
             new_outputs: vec![0.0; pass.outputs.len()],

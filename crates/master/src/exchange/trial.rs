@@ -1,6 +1,6 @@
 //! The work that exchange modes share: D·(u − ũ), and outputs read under the new inputs.
 
-use super::review::review;
+use super::review::{observe, review};
 use crate::counters::Counters;
 use crate::exchange_mode::Exchange;
 use crate::fault::{Cause, UnitFault};
@@ -16,6 +16,10 @@ pub(super) fn estimate(
     add: fn(&mut Signals, usize, f64),
 ) -> Result<(), Box<UnitFault>> {
     let pass = &mut state.exchange.passes[index];
+    let is_reviewed = pass.mode == Exchange::COMPENSATED;
+    if is_reviewed {
+        observe(pass, &state.courses.values, &state.signals.reals);
+    }
     let pairs = pass.inputs.iter().zip(&pass.new_inputs);
     for (change, (&input, new)) in pass.changes.iter_mut().zip(pairs) {
         *change = new - state.courses.values[input];
@@ -26,16 +30,16 @@ pub(super) fn estimate(
         responses.for_each(|(&output, &response)| add(&mut state.signals, output, response));
         return Ok(());
     }
-    let pass = &state.exchange.passes[index];
-    // A D of 0 at the start is that of outputs that are computed in steps only: nothing is compensated.
-    let is_known = pass.record.points > 0 || pass.gains.iter().any(|gain| *gain != 0.0);
-    if pass.mode == Exchange::COMPENSATED && !pass.by_unit && is_known {
+    if is_reviewed {
         review(state, index, step)?;
     }
     let pass = &state.exchange.passes[index];
     let columns = pass.inputs.len();
     for (column, change) in pass.changes.iter().enumerate() {
         for (row, &output) in pass.outputs.iter().enumerate() {
+            if pass.record.rows[row].is_stale {
+                continue;
+            }
             let gain = pass.gains[row * columns + column];
             add(&mut state.signals, output, gain * change);
         }

@@ -57,26 +57,28 @@ fn exchange(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
 fn reviews(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
     for pass in &state.exchange.passes {
         for (row, output) in pass.record.rows.iter().zip(&pass.outputs) {
-            let mut add = |what: String, why: String, from: f64| {
-                decisions.push(Decision {
-                    r#where: graph.output_name(*output),
-                    what,
-                    why,
-                    from,
-                });
-            };
-            if let Some(first) = row.first {
-                let times = match row.measured {
-                    1 => "another D".to_owned(),
-                    count => format!("another D, {count} times until t = {} s", row.last),
-                };
-                let why = "steps from a saved state, taken back, show that D has moved";
-                add(times, why.to_owned(), first);
-            }
-            if let Some(from) = row.stale_from {
-                let why = "its correction D·(u − ũ) rings from point to point";
-                add("exchange stale".to_owned(), why.to_owned(), from);
-            }
+            let kinds = [
+                (
+                    row.measured,
+                    "another D",
+                    "steps from a saved state, taken back, show that D has moved",
+                ),
+                (
+                    row.stale,
+                    "exchange stale",
+                    "its correction D·(u − ũ) did not predict it",
+                ),
+            ];
+            let found = kinds.iter().filter(|(times, ..)| times.count > 0);
+            decisions.extend(found.map(|(times, what, why)| Decision {
+                r#where: graph.output_name(*output),
+                what: match times.count {
+                    1 => format!("{what}, once"),
+                    count => format!("{what}, {count} times until t = {} s", times.last),
+                },
+                why: (*why).to_owned(),
+                from: times.first,
+            }));
         }
     }
 }

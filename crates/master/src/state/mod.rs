@@ -30,7 +30,7 @@ pub(crate) use input::{FeedForwardSignal, InputCourse};
 pub(crate) use interface_model::{Drive, FastInput, ReducedModel};
 pub(crate) use job::Jobs;
 pub(crate) use member::Member;
-pub(crate) use pass::{Pass, PassRecord, PassTrial, RowRecord, StepResponse};
+pub(crate) use pass::{Doubt, Pass, PassRecord, PassTrial, RowRecord, StepResponse};
 pub(crate) use saved::{Saved, restore, save};
 pub(crate) use scenario::{
     Channel, ChannelAction, DoneAction, Phase, RunningScenario, Target, WireEnd,

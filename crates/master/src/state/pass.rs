@@ -13,8 +13,8 @@ pub(crate) struct Pass {
     pub(crate) input_handles: Vec<Handle>,
     pub(crate) outputs: Vec<usize>,
     pub(crate) output_handles: Vec<Handle>,
-    /// D: ∂output/∂input, row by row; measured again at each point where the unit gives derivatives, else where it has
-    /// moved.
+    /// D: ∂output/∂input, row by row; read again at each point if the unit gives derivatives, else measured again if it may
+    /// have moved.
     pub(crate) gains: Vec<f64>,
     /// D is smooth, as far as it was probed: the errors of stale outputs follow from it.
     pub(crate) is_smooth: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Pass {
     pub(crate) trial: Option<PassTrial>,
 }
 
-/// How the outputs of a pass have followed its inputs so far.
+/// How the outputs of a compensated pass have followed its inputs so far.
 #[derive(Debug, Default)]
 pub(crate) struct PassRecord {
     /// Communication points so far.
@@ -41,11 +41,43 @@ pub(crate) struct PassRecord {
     /// Of each input: its values at the ends of the last steps, newest first.
     pub(crate) inputs: Vec<[f64; 4]>,
     pub(crate) rows: Vec<RowRecord>,
+    /// What this point says of D.
+    pub(crate) doubt: Doubt,
     /// Points until D may be measured again, and how many that were.
     pub(crate) wait: u64,
     pub(crate) patience: u64,
     /// D had moved when it was measured last.
     pub(crate) is_moving: bool,
+}
+
+/// Whether D has moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    #[default]
+    None,
+    /// It may have.
+    Possible,
+    /// It has.
+    Sudden,
+}
+
+/// How often something was so, and the first and the last time, s.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Times {
+    pub(crate) count: u64,
+    pub(crate) first: f64,
+    pub(crate) last: f64,
+}
+
+impl Times {
+    /// Once more, at this time, s.
+    pub(crate) fn add(&mut self, time: f64) {
+        self.count += 1;
+        self.last = time;
+        if self.count == 1 {
+            self.first = time;
+        }
+    }
 }
 
 /// How one output has followed the inputs of its pass so far.
@@ -55,18 +87,24 @@ pub(crate) struct RowRecord {
     pub(crate) values: [f64; 4],
     /// The greatest magnitude so far.
     pub(crate) magnitude: f64,
-    /// The usual error of the prediction: the greatest, fading.
+    /// Fading sums of squares: of the rough motion of the output, of what D says of it, of the difference, and of what D says of the
+    /// changes.
+    pub(crate) seen: f64,
+    pub(crate) said: f64,
+    pub(crate) missed: f64,
+    pub(crate) changes: f64,
+    /// The usual error of a prediction: the greatest, fading.
     pub(crate) usual: f64,
-    /// The last correction, and how often it has turned, one after the other.
-    pub(crate) correction: f64,
-    pub(crate) turns: u32,
-    /// Another D was measured now; how often so far; the first and the last time, s.
+    /// Another D was measured now, and at which times.
     pub(crate) is_other: bool,
-    pub(crate) measured: u64,
-    pub(crate) first: Option<f64>,
-    pub(crate) last: f64,
-    /// The output stays stale from this time on, s.
-    pub(crate) stale_from: Option<f64>,
+    pub(crate) measured: Times,
+    /// D does not predict the output. It is stale for so many points yet, at least; it was for so many at first.
+    pub(crate) is_distrusted: bool,
+    pub(crate) wait: u64,
+    pub(crate) patience: u64,
+    /// The output is stale at this point, and at which times.
+    pub(crate) is_stale: bool,
+    pub(crate) stale: Times,
 }
 
 impl PassRecord {
@@ -93,12 +131,13 @@ impl Clone for PassRecord {
             points,
             inputs,
             rows,
+            doubt,
             wait,
             patience,
             is_moving,
         } = source;
         (self.points, self.wait, self.patience) = (*points, *wait, *patience);
-        self.is_moving = *is_moving;
+        (self.doubt, self.is_moving) = (*doubt, *is_moving);
         self.inputs.clone_from(inputs);
         self.rows.clone_from(rows);
     }
@@ -169,18 +208,26 @@ stored!(PassRecord {
     rows,
     wait,
     patience,
-    is_moving
+    is_moving;
+    // Of one point.
+    doubt
 });
+
+stored!(Times { count, first, last });
 
 stored!(RowRecord {
     values,
     magnitude,
+    seen,
+    said,
+    missed,
+    changes,
     usual,
-    correction,
-    turns,
     is_other,
     measured,
-    first,
-    last,
-    stale_from
+    is_distrusted,
+    wait,
+    patience,
+    is_stale,
+    stale
 });
