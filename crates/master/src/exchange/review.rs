@@ -5,7 +5,7 @@
 //! D moves, as that of friction that starts to slide. A unit that does not give D at each point, and can go back, then shows the outputs
 //! under the new inputs, in steps of next to no length that are taken back. The right D is worse than none in a stiff coupling: the force
 //! under the new inputs relaxes within the step, and passed on it makes the coupling ring. While D does not predict an output, that is
-//! passed on stale.
+//! passed on stale, if `auto` has chosen the mode: a file that names `compensated` gets what the papers publish.
 //!
 //! [`estimate`](super::trial::estimate) calls it; it publishes nothing.
 
@@ -13,6 +13,7 @@ use super::loop_units::trial_length;
 use super::probe::SMOOTH;
 use super::trial::outputs_after;
 use crate::counters::Counters;
+use crate::exchange_mode::Exchange;
 use crate::extremes::{fading, greater};
 use crate::fault::{Cause, UnitFault};
 use crate::state::{Doubt, Pass, PassRecord, RowRecord, SystemState};
@@ -94,6 +95,8 @@ pub(super) fn review(
 ) -> Result<(), Box<UnitFault>> {
     measure_if_due(state, index, step)?;
     let time = step.end(&state.graph.clock);
+    let component = state.exchange.passes[index].component;
+    let is_chosen = state.graph.components[component].exchange == Exchange::AUTO;
     let Pass {
         record,
         gains,
@@ -105,7 +108,7 @@ pub(super) fn review(
         let terms = gains[place * changes.len()..].iter().zip(&*changes);
         let correction: f64 = terms.map(|(gain, change)| gain * change).sum();
         trust(row);
-        row.is_stale = row.is_distrusted || is_beyond(row, correction);
+        row.is_stale = is_chosen && (row.is_distrusted || is_beyond(row, correction));
         if row.is_stale {
             row.stale.add(time);
         }

@@ -404,8 +404,7 @@ fn mixed() -> Immediate {
 #[test]
 fn each_output_follows_each_input_by_its_own_derivative() {
     let jacobian = |_: &[f64]| vec![2.0, 3.0, -4.0, 0.0, 0.5, -6.0];
-    // No output grows more than tenfold in a step.
-    let second = [1.0, -1.0, 4.0, 2.0, 7.0];
+    let second = [0.0, -1.0, 4.0, 2.0, 7.0];
     for (unit, exchange) in [
         (mixed(), "fresh"),
         (mixed(), "compensated"),
