@@ -334,7 +334,7 @@ fn stop_times() {
     expect(
         between,
         "stop-time-between-steps",
-        &["rigid", "0.2 s and 0.30"],
+        &["rigid", "0.2 s and 0.3 s"],
     );
     let mut slow = System::new(0.1);
     slow.add("slow", ModelUnit::<OscillatorMotion>::new())
