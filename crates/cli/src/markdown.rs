@@ -82,7 +82,7 @@ fn text(summary: &Value) -> String {
     // One FMU by itself has no coupling.
     let is_coupled = !list(&summary["connections"]).is_empty();
     if let Some(verdict) = summary["verdict"].as_str().filter(|_| is_coupled) {
-        let _ = write!(text, " Coupling error: **{verdict}**");
+        let _ = write!(text, " Coupling error: **{}**", for_people(verdict));
         if let Some(error) = summary["coupling_error_estimate"].as_f64() {
             let digits = format!("{:.2e}", 100.0 * error);
             let percent = short(digits.parse().unwrap_or(f64::NAN));
@@ -129,6 +129,14 @@ fn outcome(summary: &Value) -> String {
     }
 }
 
+/// The word of a verdict that people read.
+fn for_people(verdict: &str) -> &str {
+    match verdict {
+        "cannot-tell" => "unknown",
+        verdict => verdict,
+    }
+}
+
 /// A row for each bond.
 fn bonds(bonds: &[Value]) -> String {
     if bonds.is_empty() {
@@ -144,7 +152,7 @@ fn bonds(bonds: &[Value]) -> String {
             number("transferred_energy"),
             number("residual_energy"),
             number("stale_energy"),
-            bond["verdict"].as_str().unwrap_or_default()
+            for_people(bond["verdict"].as_str().unwrap_or_default())
         );
     }
     text

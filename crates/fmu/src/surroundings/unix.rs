@@ -192,13 +192,29 @@ fn handler(signal: c_int) -> libc::sigaction {
     // SAFETY: zeros are a handler, and so is what the system has written.
     unsafe { handler.assume_init() }
 }
-/// A locale by name, or the categories (`LC_CTYPE=C.UTF-8;LC_NUMERIC=C;…`) in which it differs from a locale by name.
+
+/// A locale by name, or its categories (`LC_CTYPE=C.UTF-8;LC_NUMERIC=C;…`) that another locale does not have.
 fn other_categories(from: &str, to: &str) -> String {
     let is_other = |category: &&str| {
-        category
-            .split_once('=')
-            .is_none_or(|(_, name)| name != from)
+        let name = category.split_once('=').map(|(_, name)| name);
+        let mut known = from.split(';');
+        known.all(|known| known != *category && Some(known) != name)
     };
     let other: Vec<&str> = to.split(';').filter(is_other).collect();
     other.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::other_categories;
+
+    #[test]
+    fn only_categories_that_differ_are_shown() {
+        let mixed = "LC_CTYPE=C.UTF-8;LC_NUMERIC=C";
+        assert_eq!(other_categories("C", "de_DE.UTF-8"), "de_DE.UTF-8");
+        assert_eq!(other_categories("C", mixed), "LC_CTYPE=C.UTF-8");
+        let other = "LC_CTYPE=C.UTF-8;LC_NUMERIC=de";
+        assert_eq!(other_categories(mixed, other), "LC_NUMERIC=de");
+        assert_eq!(other_categories(mixed, "C"), "C");
+    }
 }

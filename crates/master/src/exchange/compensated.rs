@@ -2,7 +2,8 @@
 //! step: exact where outputs are linear in the inputs, and within the order of calls of FMI 2.0 §4.2.4.
 //!
 //! Source: own; D from `fmi2GetDirectionalDerivative` (FMI 2.0 §2.1.9) at each communication point, else from central
-//! differences at the start; [`review`](super::review) finds another D if that has moved, and leaves outputs stale that D does not predict.
+//! differences at the start; [`review`](super::review) finds another D if that has moved, and leaves outputs stale that D does not predict
+//! if `auto` has chosen the mode.
 //! Use it if outputs may not be read again. Limits: D is taken at ũ, so the rest is of second order in u − ũ, and first order until a D
 //! that has moved is found, which only units show that go back.
 
