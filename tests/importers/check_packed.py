@@ -34,7 +34,7 @@ OUTPUTS = ["left.f", "left.x", "left.v", "right.x", "right.v"]
 
 def gyrator(program, verb, system, fmus, folder, *options):
     """Runs a verb on a system file, with the FMUs of the folder."""
-    text = re.sub(r"(\.\./)+target/fmus", str(fmus), system.read_text(encoding="utf-8"))
+    text = re.sub(r"(\.\./)+target/fmus", lambda _: str(fmus), system.read_text(encoding="utf-8"))
     copy = folder / system.name
     copy.write_text(text, encoding="utf-8")
     subprocess.run([program, verb, copy, *options], check=True, stdout=subprocess.DEVNULL)
