@@ -310,6 +310,9 @@ impl Kind {
     fn advice(&self, path: &Path, wanted: Wanted) -> Option<String> {
         let name = path.display();
         match (self, wanted) {
+            (Self::Fmu(version), _) if version.starts_with("3.") => Some(
+                "export it as FMI 2.0, or put it into a container with fmucontainer (Python package fmu-manipulation-toolbox)".to_owned(),
+            ),
             (Self::FmuFolder, _) => Some(format!(
                 "pack it: `cd {name} && zip -r ../{}.fmu .`",
                 path.file_name().unwrap_or_default().to_string_lossy()

@@ -13,10 +13,12 @@ use gyrator_system::Spanned;
 use crate::tree::{Element, Reader};
 
 /// The type of gyrator's annotations; their element is `System` in [`NAMESPACE`], and its text is
-/// a TOML system file.
-pub(crate) const TYPE: &str = "example.gyrator";
+/// a TOML system file. SSP asks for a domain, and gyrator has none.
+pub(crate) const TYPE: &str = "gyrator";
+/// The type that gyrator wrote first; it is read for good.
+const FIRST_TYPE: &str = "example.gyrator";
 /// The namespace of gyrator's annotations.
-pub(crate) const NAMESPACE: &str = "https://gyrator.example/ssp";
+pub(crate) const NAMESPACE: &str = "urn:gyrator:ssp";
 /// The type of the annotations of libcosim (`OSPAnnotations.xsd` in its repository).
 pub(crate) const OSP_TYPE: &str = "com.opensimulationplatform";
 /// The namespace of the annotations of libcosim.
@@ -43,7 +45,7 @@ pub(crate) fn read(parent: Element<'_>, reader: &mut Reader<'_>) -> Annotations 
             continue;
         };
         match &*kind.value {
-            TYPE => {
+            TYPE | FIRST_TYPE => {
                 for system in annotation.named("System") {
                     found.supplements.push(text_of(system));
                 }
