@@ -274,9 +274,11 @@ fn script(page: &Page, folder: &Path) -> String {
             _ => continue,
         };
         let (line, start) = (block.line, start.display());
+        // A program that outlived a block that failed would keep the pipe of the output open, and the test waiting.
+        let end = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT";
         let _ = write!(
             script,
-            "echo '-- line {line}' >&2\n(\ncd '{start}'\n{text})\n"
+            "echo '-- line {line}' >&2\n(\n{end}\ncd '{start}'\n{text})\n"
         );
     }
     script

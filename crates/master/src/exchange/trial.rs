@@ -37,11 +37,11 @@ pub(super) fn estimate(
     let columns = pass.inputs.len();
     for (column, change) in pass.changes.iter().enumerate() {
         for (row, &output) in pass.outputs.iter().enumerate() {
-            if pass.record.rows[row].is_stale {
-                continue;
-            }
+            let passed_on = 1.0 - pass.record.rows[row].left_out;
             let gain = pass.gains[row * columns + column];
-            add(&mut state.signals, output, gain * change);
+            if passed_on > 0.0 {
+                add(&mut state.signals, output, gain * change * passed_on);
+            }
         }
     }
     Ok(())

@@ -68,6 +68,11 @@ fn reviews(graph: &Graph, state: &SystemState, decisions: &mut Vec<Decision>) {
                     "exchange stale",
                     "its correction D·(u − ũ) did not predict it",
                 ),
+                (
+                    row.limited,
+                    "a limited correction",
+                    "D·(u − ũ) predicts the output roughly, and was greater than its changes",
+                ),
             ];
             let found = kinds.iter().filter(|(times, ..)| times.count > 0);
             decisions.extend(found.map(|(times, what, why)| Decision {

@@ -87,6 +87,8 @@ pub(crate) struct RowRecord {
     pub(crate) values: [f64; 4],
     /// The greatest magnitude so far.
     pub(crate) magnitude: f64,
+    /// The greatest change over a step, fading.
+    pub(crate) change: f64,
     /// Fading sums of squares: of the rough motion of the output, of what D says of it, of the difference, and of what D says of the
     /// changes.
     pub(crate) seen: f64,
@@ -102,9 +104,11 @@ pub(crate) struct RowRecord {
     pub(crate) is_distrusted: bool,
     pub(crate) wait: u64,
     pub(crate) patience: u64,
-    /// The output is stale at this point, and at which times.
-    pub(crate) is_stale: bool,
+    /// The part of its correction that is left out at this point: 1 if the output is stale.
+    pub(crate) left_out: f64,
+    /// When it was stale, and when a part was left out.
     pub(crate) stale: Times,
+    pub(crate) limited: Times,
 }
 
 impl PassRecord {
@@ -218,6 +222,7 @@ stored!(Times { count, first, last });
 stored!(RowRecord {
     values,
     magnitude,
+    change,
     seen,
     said,
     missed,
@@ -228,6 +233,7 @@ stored!(RowRecord {
     is_distrusted,
     wait,
     patience,
-    is_stale,
-    stale
+    left_out,
+    stale,
+    limited
 });

@@ -90,29 +90,17 @@ pub struct Opener {
 impl Host for Opener {
     type Link = RemoteLink;
 
+    /// A busy host may take long to load the first FMU: no run waits yet.
     fn open(&mut self) -> Result<RemoteLink, NotStarted> {
-        let failed = |error: &dyn std::fmt::Display| {
-            NotStarted::NotLoaded(format!("host {}: {error}", self.address()))
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| failed(&error))?;
-        let connected = runtime.block_on(async { timeout(LONGEST_CONNECT, self.connect()).await });
-        let not_reached = |error: &dyn std::fmt::Display| {
-            NotStarted::NotReached(format!("host {}: {error}", self.address()))
-        };
-        let connected = connected.map_err(|_| not_reached(&"no connection within 10 s"))?;
-        let (outgoing, incoming, written) = connected.map_err(|error| not_reached(&error))?;
-        let mut link = RemoteLink::new(self, runtime, outgoing, incoming, written);
-        self.greet(&mut link)?;
-        Ok(link)
+        self.open_within(LONGEST_CONNECT.max(self.longest_silence()))
     }
 
     /// Tries until two intervals of keep-alive without the host have passed.
     fn open_again(&mut self, lost: &RemoteLink) -> Result<RemoteLink, NotStarted> {
         let absence = self.keep_alive.saturating_mul(LONGEST_ABSENCE);
-        try_again(absence.saturating_sub(lost.silence()), || self.open())
+        try_again(absence.saturating_sub(lost.silence()), || {
+            self.open_within(self.longest_silence())
+        })
     }
 }
 
@@ -160,6 +148,28 @@ impl Opener {
             "http"
         };
         format!("{scheme}://{name}:{}", self.url.port)
+    }
+
+    /// Opens a way to a host that answers within a time.
+    fn open_within(&self, longest: Duration) -> Result<RemoteLink, NotStarted> {
+        let failed = |error: &dyn std::fmt::Display| {
+            NotStarted::NotLoaded(format!("host {}: {error}", self.address()))
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| failed(&error))?;
+        let connected = runtime.block_on(async { timeout(LONGEST_CONNECT, self.connect()).await });
+        let not_reached = |error: &dyn std::fmt::Display| {
+            NotStarted::NotReached(format!("host {}: {error}", self.address()))
+        };
+        let connected = connected.map_err(|_| not_reached(&"no connection within 10 s"))?;
+        let (outgoing, incoming, written) = connected.map_err(|error| not_reached(&error))?;
+        let mut link = RemoteLink::new(self, runtime, outgoing, incoming, written);
+        link.longest_silence = longest;
+        self.greet(&mut link)?;
+        link.longest_silence = self.longest_silence();
+        Ok(link)
     }
 
     /// Longest time without a sign of life.

@@ -49,7 +49,7 @@ pub struct RemoteLink {
     incoming: Incoming,
     /// Bytes that were written to the connection.
     written: Arc<AtomicU64>,
-    longest_silence: Duration,
+    pub(super) longest_silence: Duration,
     /// For how long the host had given no sign of life when it was lost.
     silence: Duration,
     timeout: Option<Duration>,

@@ -150,6 +150,18 @@ fn an_output_is_stale_while_its_corrections_miss() {
     );
 }
 
+/// D says one and a half times what is seen: too little for the output to be stale. The change that it has shown is right.
+#[test]
+fn a_correction_is_at_most_the_change_that_the_output_shows() {
+    let unit = Immediate::new(&["u"], &["y"], |u| vec![u[0]]).with_jacobian(|_| vec![1.5]);
+    let (rows, run) = rows(fed(unit, |point| turns(point)), SIGNALS);
+    let is_right = |[u, y]: &[f64; 2]| (y - u).abs() < 1e-12;
+    assert!(rows[10..].iter().all(is_right), "{rows:?}");
+    let decisions = of_output(&run);
+    let is_limit = |known: &Decision| known.what.starts_with("a limited correction, ");
+    assert!(decisions.iter().any(is_limit), "{decisions:?}");
+}
+
 /// All numbers are exact.
 #[test]
 fn a_unit_that_d_predicts_keeps_its_bits() {
