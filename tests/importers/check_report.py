@@ -117,7 +117,7 @@ async def check(page, url, summary, images):
     verdict = await page.evaluate("document.querySelector('#verdict .mark').textContent")
     expect(summary["verdict"] in verdict, f"verdict: {verdict}")
     await page.evaluate("document.querySelectorAll('details').forEach((details) => (details.open = true))")
-    cells = await page.evaluate("[...document.querySelectorAll('#ledger .figure')].map((cell) => cell.textContent.trim())")
+    cells = await page.evaluate("[...document.querySelectorAll('#ledger .figure')].map((cell) => cell.title || cell.textContent.trim())")
     figures = [value for bond in summary["bonds"] for value in bond.values() if type(value) in (int, float)]
     found = [float(cell) for cell in cells if cell]
     missing = [figure for figure in figures if figure not in found]

@@ -11,7 +11,7 @@ use gyrator_system::{Problem, SystemFile};
 use crate::aligned::{Align, Aligned};
 use crate::companions::Companions;
 use crate::failure::Failure;
-use crate::numbers::short;
+use crate::numbers::{figure, short};
 use crate::options::ExecutionOptions;
 use crate::recorder::{ResultFile, recorder};
 
@@ -174,7 +174,7 @@ impl Assessed {
         if order.len() > SHOWN {
             order.sort_by_key(|bar| std::cmp::Reverse(bar.verdict));
         }
-        let number = |value: Option<f64>| value.map(short).unwrap_or_default();
+        let number = |value: Option<f64>| value.map(figure).unwrap_or_default();
         for bar in order.iter().take(SHOWN) {
             let verdict = match &bar.reason {
                 Some(reason) => format!("{}: {reason}", bar.verdict),
@@ -187,7 +187,7 @@ impl Assessed {
                 bar.order
                     .map(|order| format!("{order:.1}"))
                     .unwrap_or_default(),
-                number(bar.step_for),
+                bar.step_for.map(short).unwrap_or_default(),
                 verdict,
             ]);
         }

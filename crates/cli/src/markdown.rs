@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::feature::{Ending, Feature, Needs};
-use crate::numbers::{count, short};
+use crate::numbers::{count, figure, short};
 use crate::overwriting::{self, Named};
 use crate::picture::with_ending;
 use crate::summary::Summary;
@@ -144,7 +144,7 @@ fn bonds(bonds: &[Value]) -> String {
     }
     let mut text = "\n| bond | transferred, J | residual, J | by staleness, J | verdict |\n|---|--:|--:|--:|---|\n".to_owned();
     for bond in bonds {
-        let number = |key: &str| bond[key].as_f64().map(short).unwrap_or_default();
+        let number = |key: &str| bond[key].as_f64().map(figure).unwrap_or_default();
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} |",

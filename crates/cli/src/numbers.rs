@@ -1,6 +1,6 @@
-//! Numbers for people. Files have all digits; a table on the screen has six.
+//! Numbers for people. Files have all digits; a sentence has six, a table four.
 
-pub use gyrator_assess::checks::short;
+pub use gyrator::{figure, short};
 
 /// `1 step`, `2 steps`.
 pub fn count(number: u64, noun: &str) -> String {

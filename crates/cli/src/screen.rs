@@ -118,12 +118,20 @@ pub fn json(value: &(impl Serialize + ?Sized)) -> io::Result<String> {
 /// # Errors
 /// An error of the operating system, unless the reader has gone: `gyrator list | head` does not fail.
 pub fn print(text: &str) -> io::Result<()> {
-    let is_shown = match Worker::current() {
+    let is_shown = is_printed_on_terminal();
+    let is_left_out = |c: char| is_harmful(c) && (is_shown || c.is_control());
+    write_out(&text.replace(is_left_out, ""))
+}
+
+/// Whether the standard output is a terminal.
+fn is_printed_on_terminal() -> bool {
+    match Worker::current() {
         Some(worker) => worker.output().is_terminal(),
         None => io::stdout().is_terminal(),
-    };
-    let is_left_out = |c: char| is_harmful(c) && (is_shown || c.is_control());
-    let text = text.replace(is_left_out, "");
+    }
+}
+
+fn write_out(text: &str) -> io::Result<()> {
     let written = match Worker::current() {
         Some(worker) => worker.output().write_all(text.as_bytes()),
         None => {
@@ -138,16 +146,50 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// As [`print`], or as a [`message`] if results take the standard output.
+/// A word with a colour on a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Accent {
+    /// What stands before the word.
+    pub(crate) before: &'static str,
+    pub(crate) word: String,
+    /// The colour as ECMA-48 numbers it (`SGR`).
+    pub(crate) colour: u8,
+}
+
+impl Accent {
+    /// A text with the last such word in its colour.
+    fn paint(&self, text: &str) -> String {
+        let Self {
+            before,
+            word,
+            colour,
+        } = self;
+        match text.rsplit_once(&format!("{before}{word}")) {
+            Some((head, tail)) => format!("{head}{before}\x1b[1;{colour}m{word}\x1b[0m{tail}"),
+            None => text.to_owned(),
+        }
+    }
+}
+
+/// As [`print`], or as a [`message`] if results take the standard output; on a terminal with the accent.
 ///
 /// # Errors
 /// As [`print`].
-pub(crate) fn print_beside(are_results_printed: bool, text: &str) -> io::Result<()> {
-    if are_results_printed {
-        message(text);
-        return Ok(());
+pub(crate) fn print_beside(
+    are_results_printed: bool,
+    text: &str,
+    accent: Option<&Accent>,
+) -> io::Result<()> {
+    let safe = || text.replace(is_harmful, "");
+    match (are_results_printed, accent) {
+        (true, Some(accent)) if has_colours() => coloured_message(&accent.paint(&safe())),
+        (true, _) => message(text),
+        (false, Some(accent)) if is_printed_on_terminal() && are_colours_wanted() => {
+            return write_out(&accent.paint(&safe()));
+        }
+        (false, _) => return print(text),
     }
-    print(text)
+    Ok(())
 }
 
 /// Writes a file that is whole or, if that fails, is not changed.
@@ -191,7 +233,12 @@ pub(crate) fn width() -> usize {
 
 /// Whether messages may have colours: on a terminal, unless `NO_COLOR` is set.
 pub(crate) fn has_colours() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stderr().is_terminal() && are_colours_wanted()
+}
+
+/// Whether `NO_COLOR` (no-color.org) is not set.
+fn are_colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 #[cfg(test)]
@@ -207,6 +254,24 @@ mod tests {
         assert_eq!(
             harmless("ä\t€\nerror: forged\r\n"),
             "ä\t€\n    error: forged"
+        );
+    }
+
+    #[test]
+    fn the_last_such_word_has_a_colour() {
+        let accent = Accent {
+            before: "coupling error: ",
+            word: "small".to_owned(),
+            colour: 32,
+        };
+        let text = "small\ncoupling error: small (below 1 %)\n";
+        assert_eq!(
+            accent.paint(text),
+            "small\ncoupling error: \x1b[1;32msmall\x1b[0m (below 1 %)\n"
+        );
+        assert_eq!(
+            accent.paint("coupling error: visible"),
+            "coupling error: visible"
         );
     }
 

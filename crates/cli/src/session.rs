@@ -472,7 +472,7 @@ impl Session<'_> {
             run.observe(recorder)?;
         }
         let table = initial_values(&self.selection(), run)?;
-        let shown = screen::print_beside(self.prints_results(), &table);
+        let shown = screen::print_beside(self.prints_results(), &table, None);
         shown.map_err(|error| RunError::Observer(Box::new(error)))?;
         run.stop().map(|_| ())
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::aligned::{Align, Aligned};
 use crate::exit::Exit;
 use crate::failure::{Failure, Message};
-use crate::numbers::{count, short};
+use crate::numbers::{count, figure};
 
 /// The outcome of a study.
 #[derive(Debug, Serialize)]
@@ -159,9 +159,9 @@ pub(crate) fn spread_table(spreads: &[Spread]) -> String {
         table.row([
             spread.metric.clone(),
             spread.variant.clone().unwrap_or_default(),
-            short(spread.mean),
-            short(spread.spread),
-            error.map_or_else(String::new, |error| format!("≤ {}", short(error))),
+            figure(spread.mean),
+            figure(spread.spread),
+            error.map_or_else(String::new, |error| format!("≤ {}", figure(error))),
             spread.rows.to_string(),
             without.map_or_else(String::new, |rows| rows.to_string()),
         ]);

@@ -1,19 +1,19 @@
 //! Summary of a run, for people and for programs.
 
+mod for_people;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use std::path::{Path, PathBuf};
 
 use gyrator::error::{Cause, Fault};
-use gyrator::exchange_mode::Exchange;
 use gyrator::plan::PlanText;
 use gyrator::profile::{OperationTime, ProfileReport};
 use gyrator::real_time::TimingReport;
 use gyrator::report::{
-    ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport,
-    CorrectionVerdict, Counters, Decision, Divergence, InterfaceModelReport,
+    ActionReport, AlgebraicLoopReport, BondReport, ComponentReport, ConnectionReport, Counters,
+    Decision, Divergence, InterfaceModelReport, Unknown,
 };
 use gyrator::{Report, StopReason, Verdict};
 use gyrator_assess::{ErrorBar, Finding};
@@ -22,10 +22,9 @@ use gyrator_system::SystemFile;
 
 use serde::Serialize;
 
-use crate::aligned::{Align, Aligned};
 use crate::error_bars::Assessed;
 use crate::hosts;
-use crate::numbers::{count, short};
+use crate::numbers::count;
 use crate::provenance::Provenance;
 use crate::recorder::ResultFile;
 
@@ -76,9 +75,6 @@ impl OutputFile {
     }
 }
 
-/// Signals in doubt that people are shown; programs get all.
-const DOUBTFUL_SHOWN: usize = 5;
-
 /// Everything about a run. Of a run that crashed or never began, unknown values are null, under the
 /// same keys.
 #[derive(Debug, Default, Serialize)]
@@ -98,6 +94,10 @@ pub(crate) struct Summary<'a> {
     pub(crate) suspicion: Option<&'a str>,
     /// The greatest relative error of a signal, as far as the run alone shows.
     coupling_error_estimate: Option<f64>,
+    /// Why the run alone cannot be judged.
+    unknown: Option<&'a Unknown>,
+    /// What people are told to do next.
+    pub(crate) next: Option<String>,
     /// Advice if it diverges.
     advice: Option<&'a str>,
     start_time: Option<f64>,
@@ -205,6 +205,7 @@ impl<'a> Summary<'a> {
                 _ => None,
             },
             verdict: Some(report.verdict),
+            unknown: report.unknown.as_ref(),
             divergence: Some(report.divergence),
             coupling_error_estimate: report.coupling_error_estimate,
             advice: report.advice.as_deref(),
@@ -284,281 +285,5 @@ impl<'a> Summary<'a> {
     pub(crate) fn kept_rows(&self) -> Option<(String, String)> {
         let output = self.output.as_ref()?;
         Some((count(output.rows, "row"), output.name()))
-    }
-
-    /// The summary for people.
-    pub(crate) fn for_people(&self) -> String {
-        let mut text = self.headline();
-        if self.components.len() > 1 {
-            let _ = write!(text, "\n{}", self.component_table());
-        }
-        if !self.bonds.is_empty() {
-            let _ = write!(text, "\n{}", self.bond_table());
-        }
-        if !self.error_bars.is_empty() {
-            let _ = write!(text, "\n{}", self.error_table);
-        }
-        if !self.actions.is_empty() {
-            let _ = write!(text, "\n{}", self.action_table());
-        }
-        if !self.interface_models.is_empty() {
-            text.push('\n');
-        }
-        for model in self.interface_models {
-            let _ = writeln!(text, "{}", interface_model(model));
-        }
-        if !self.parameters.is_empty() {
-            text.push('\n');
-        }
-        for (name, value) in &self.parameters {
-            let _ = writeln!(text, "parameter {name} = {value}");
-        }
-        // One FMU by itself has no coupling; its bars show its own dependence on the step.
-        let is_coupled = !self.connections.is_empty() || !self.error_table.is_empty();
-        if let Some(verdict) = self.verdict.filter(|_| is_coupled) {
-            let _ = writeln!(text, "\ncoupling error: {}", self.meaning(verdict));
-        }
-        if !self.check_table.is_empty() {
-            let _ = write!(text, "\n{}", self.check_table);
-        }
-        if !self.notes.is_empty() {
-            text.push('\n');
-        }
-        for note in &self.notes {
-            let _ = writeln!(text, "note: {note}");
-        }
-        text.push('\n');
-        if let Some(output) = &self.output {
-            let rows = count(output.rows, "row");
-            let _ = writeln!(
-                text,
-                "results: {} ({rows}, {} columns)",
-                output.name(),
-                output.columns.unwrap_or(0)
-            );
-        } else {
-            text.push_str("results: not recorded; -o FILE records them\n");
-        }
-        text.push_str(&self.time_line());
-        text.push_str(&self.closing);
-        text
-    }
-
-    fn headline(&self) -> String {
-        let time = short(self.stop_time.unwrap_or(f64::NAN));
-        let end = match self.stop_reason {
-            "stop-time" => format!("reached the stop time, t = {time} s"),
-            "terminated" => format!("ended by an FMU at t = {time} s"),
-            "interrupted" => format!("interrupted at t = {time} s"),
-            other => format!("{other} at t = {time} s"),
-        };
-        let steps = count(self.steps, "step");
-        let size = match self.variable_steps() {
-            Some(word) => self
-                .mean_step()
-                .map(|mean| (mean, format!(" on average ({word})"))),
-            None => self.step_size.map(|size| (size, String::new())),
-        };
-        let size = size.map_or(String::new(), |(size, remark)| {
-            format!(" of {} s{remark}", short(size))
-        });
-        format!("{}: {end} after {steps}{size}\n", self.system.display())
-    }
-
-    /// The step control, if it makes steps of different sizes.
-    fn variable_steps(&self) -> Option<&str> {
-        self.step_control.filter(|word| *word != "fixed")
-    }
-
-    fn mean_step(&self) -> Option<f64> {
-        let time = self.stop_time? - self.start_time?;
-        (self.steps > 0).then(|| time / self.steps as f64)
-    }
-
-    fn action_table(&self) -> String {
-        let mut table = Aligned::new(&[
-            ("time, s", Align::Right),
-            ("action", Align::Left),
-            ("variable", Align::Left),
-        ]);
-        for action in self.actions {
-            let event = match action.event {
-                "end" => format!("{} ends", action.action),
-                _ => action.action.to_owned(),
-            };
-            table.row([short(action.time), event, action.variable.clone()]);
-        }
-        table.render()
-    }
-
-    fn component_table(&self) -> String {
-        let headings = [
-            ("component", Align::Left),
-            ("step, s", Align::Right),
-            ("exchange", Align::Left),
-            ("host", Align::Left),
-        ];
-        let mut table = Aligned::new(&headings);
-        for component in self.components {
-            let exchange = match component.exchange {
-                Exchange::NO_FEEDTHROUGH => "",
-                mode => mode.word(),
-            };
-            let step = match self.variable_steps() {
-                Some(_) => "varies".to_owned(),
-                None => short(component.step_size),
-            };
-            let host = self.hosts.get(&component.name).map_or("", String::as_str);
-            table.row([component.name.as_str(), &step, exchange, host]);
-        }
-        table.render()
-    }
-
-    /// Energies as sums over the run; the peak is the residual power's. The energy that staleness made and the
-    /// one that is left with the correction are shown if they are known.
-    fn bond_table(&self) -> String {
-        let mut table = Aligned::new(&[
-            ("energy, J", Align::Left),
-            ("transferred", Align::Right),
-            ("residual", Align::Right),
-            ("|residual|", Align::Right),
-            ("peak, W", Align::Right),
-            ("by staleness", Align::Right),
-            ("corrected", Align::Right),
-            ("by", Align::Left),
-            ("correction", Align::Left),
-            ("verdict", Align::Left),
-        ]);
-        for bond in self.bonds {
-            let energy = &bond.energy;
-            let corrected = (bond.correction != "off").then(|| short(energy.correction_energy));
-            let correction = match bond.correction_verdict {
-                Some(CorrectionVerdict::Helped) => "helped",
-                Some(CorrectionVerdict::Harmed) => "harmed",
-                Some(CorrectionVerdict::Uncertain) => "uncertain",
-                Some(CorrectionVerdict::CannotBeJudged) => "cannot be judged",
-                None => "",
-            };
-            let generalised = if bond.is_power { "" } else { " (generalised)" };
-            table.row([
-                format!("{}{generalised}", bond.name),
-                short(energy.transferred_energy),
-                short(energy.residual_energy),
-                short(energy.residual_energy_abs),
-                short(energy.max_residual_power),
-                bond.stale_energy.map(short).unwrap_or_default(),
-                corrected.unwrap_or_default(),
-                bond.correction.replace("off", ""),
-                correction.to_owned(),
-                bond.verdict.to_string(),
-            ]);
-        }
-        table.render()
-    }
-
-    /// That the coupling may be the reason for what has ended the run, if that is so.
-    pub(crate) fn suspected_coupling(&self) -> Option<String> {
-        let verdict = self.verdict.filter(|_| self.suspicion.is_some())?;
-        Some(format!("coupling error: {}", self.meaning(verdict)))
-    }
-
-    /// A verdict with its meaning, for people.
-    fn meaning(&self, verdict: Verdict) -> String {
-        if let Some(suspicion) = self.suspicion {
-            return format!("{verdict} (signals of a loop have grown; {suspicion})");
-        }
-        let meaning = match verdict {
-            Verdict::Small => "below 1 %",
-            Verdict::Visible => "1 to 10 %",
-            Verdict::CannotTell if self.is_by_bars => "the runs do not show it",
-            Verdict::CannotTell => "the run holds too little to judge it",
-            Verdict::Dominating => "above 10 %",
-            Verdict::Diverging => "it grows without end",
-        };
-        let source = match (self.is_by_bars, self.verification_steps) {
-            (true, _) => "by the error bars",
-            (false, 0) => "as far as one run shows",
-            (false, _) => "as a second run shows",
-        };
-        let doubt = self.doubt();
-        format!("{verdict} ({meaning}, {source}{doubt})")
-    }
-
-    /// The signals that the verdict leaves open, for people.
-    fn doubt(&self) -> String {
-        let names = self.doubtful_signals;
-        if !self.is_by_bars || names.is_empty() || names.len() == self.error_bars.len() {
-            return String::new();
-        }
-        let (shown, more) = names.split_at(names.len().min(DOUBTFUL_SHOWN));
-        let more = match more.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("; in doubt: {}{more}", shown.join(", "))
-    }
-
-    fn time_line(&self) -> String {
-        let Some(WallClock {
-            loading,
-            initialising,
-            stepping,
-        }) = self.wall_clock
-        else {
-            return String::new();
-        };
-        let (start, stop) = (self.start_time.unwrap_or(0.0), self.stop_time);
-        let simulated = stop.map_or(0.0, |stop| stop - start);
-        let mut line = format!(
-            "time: loading {loading:.3} s, initialising {initialising:.3} s, stepping {stepping:.3} s"
-        );
-        if simulated > 0.0 && stepping > 0.0 {
-            let _ = write!(
-                line,
-                " ({:.3} s simulated per s)",
-                Rounded(simulated / stepping)
-            );
-        }
-        line.push('\n');
-        line
-    }
-}
-
-/// One line: between whom, how often, in which order.
-fn interface_model(model: &InterfaceModelReport) -> String {
-    let schedule = &model.schedule;
-    let mut line = format!(
-        "interface model {}: {} with {} every {} s, {}, force {}, inputs {}",
-        model.name,
-        model.component,
-        model.fast_components.join(", "),
-        short(model.exchange_step),
-        schedule.order,
-        schedule.force.word(),
-        schedule.inputs.word()
-    );
-    let share = schedule.displacement_correction;
-    if share != Some(0.0) {
-        let share = share.map_or("auto".to_owned(), |share| short(share).to_string());
-        let _ = write!(line, ", displacement correction {share}");
-    }
-    for (name, value, usual) in [
-        ("mass factor", schedule.mass_factor, 1.0),
-        ("lag", schedule.lag, 0.0),
-    ] {
-        if value != usual {
-            let _ = write!(line, ", {name} {}", short(value));
-        }
-    }
-    line
-}
-
-/// Three digits are enough for a speed.
-struct Rounded(f64);
-
-impl std::fmt::Display for Rounded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = (2.0 - self.0.abs().log10().floor()).max(0.0) as usize;
-        write!(f, "{:.*}", digits.min(9), self.0)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::figure;
+
 /// Why a unit refused a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -130,8 +132,9 @@ pub enum RunError {
     Fault(Fault),
     /// The outputs of an algebraic loop did not converge at the start.
     #[error(
-        "the start values of the algebraic loop {members} do not converge (last change {change:e}); \
-         give start values nearer to a solution, or `propagate_initial_inputs = false` on one of its components"
+        "the start values of the algebraic loop {members} do not converge (last change {}); \
+         give start values nearer to a solution, or `propagate_initial_inputs = false` on one of its components",
+        figure(*change)
     )]
     InitialLoop {
         /// The outputs of the loop.

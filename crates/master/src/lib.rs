@@ -93,7 +93,6 @@ mod resolve;
 pub mod run;
 mod run_options;
 pub mod scenario;
-mod short;
 mod single_steps;
 mod start_error;
 mod state;
@@ -128,13 +127,13 @@ pub mod record {
 
 pub use dispatch::StepClock;
 pub use error::{RunError, StartError};
+pub use gyrator_system::{figure, short};
 pub use observer::{Observer, View};
 pub use recorder::Recorder;
 pub use registries::Registries;
 pub use report::{Report, StopReason, Verdict};
 pub use run::{Input, Output, Run, Snapshot};
 pub use run_options::RunOptions;
-pub use short::short;
 pub use system::{System, Word};
 pub use unit::{ClosureUnit, LinearUnit, Unit, Value};
 pub use value_conversion::{names_of_items, numbered_items};

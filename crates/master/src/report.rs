@@ -9,7 +9,7 @@ use crate::exchange_mode::Exchange;
 use crate::graph::Graph;
 use crate::interface_model::{InterfaceModel, Schedule};
 pub use crate::ledger::{BondEnergy, Ledger};
-pub use crate::verdict::{Divergence, Verdict};
+pub use crate::verdict::{Divergence, Unknown, Verdict};
 
 /// Why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -232,6 +232,8 @@ pub struct Report {
     pub components: Vec<ComponentReport>,
     /// How far the coupling changes the result.
     pub verdict: Verdict,
+    /// Why this run alone cannot be judged, if it cannot.
+    pub unknown: Option<Unknown>,
     /// Whether the run diverges by its coupling. One run alone says `None` or `Suspected`.
     pub divergence: Divergence,
     /// The verdict by [`coupling_error_estimate`](Self::coupling_error_estimate), whatever grows: the verdict, if the run does not diverge.

@@ -74,6 +74,43 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// Why one run alone cannot be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unknown {
+    /// It has made so few macro-steps, fewer than `needed`.
+    FewSteps {
+        /// Made.
+        steps: u64,
+        /// Fewest macro-steps that would do.
+        needed: u64,
+    },
+    /// These components declare direct feed-through that does not show when they are probed, and no steps could be tried.
+    Feedthrough(Vec<String>),
+}
+
+/// The cause, for people.
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FewSteps { steps, needed } => {
+                write!(f, "{steps} macro-steps are too few, {needed} would do")
+            }
+            Self::Feedthrough(components) => write!(
+                f,
+                "{}: direct feed-through is declared and does not show when it is probed",
+                components.join(", ")
+            ),
+        }
+    }
+}
+
+/// In the words for people.
+impl serde::Serialize for Unknown {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// Whether a run diverges by its coupling.
 ///
 /// One run can only be suspicious: a system that starts to move late also grows. What tells is a second run at half of every

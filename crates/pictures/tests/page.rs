@@ -2,6 +2,7 @@
 
 use gyrator_pictures::report::{Drawing, Page, update};
 use gyrator_record::{Column, ColumnType, Decimator};
+use gyrator_system::figure;
 use serde_json::{Value, json};
 
 const HOSTILE: &str =
@@ -179,16 +180,20 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
     rest.split_once(end).expect(end).0
 }
 
-/// Every number of the summary's tables, as the summary writes it.
+/// Every number of the summary's tables with four digits, and as the summary writes it in its title.
 #[test]
 fn figures_have_all_digits_of_the_summary() {
     let summary = summary("bond");
     let html = page(&summary, &Drawing::default());
-    let figure = |value: &Value| {
-        assert!(
-            html.contains(&format!("<td class=figure>{value}<")),
-            "{value}"
-        );
+    let stands = |value: &Value| {
+        let number = value.as_f64().unwrap();
+        let whole = format!("<td class=figure>{}\n", figure(number));
+        let rounded = format!("<td class=figure title={value}>{}", figure(number));
+        let is_there = html.contains(&rounded)
+            || figure(number).parse() == Ok(number)
+                && (html.contains(&whole) || html.contains(&whole.replace('\n', "<")))
+            || value.is_u64() && html.contains(&format!("<td class=figure>{value}<"));
+        assert!(is_there, "{value}");
     };
     for bond in summary["bonds"].as_array().unwrap() {
         for key in [
@@ -198,22 +203,22 @@ fn figures_have_all_digits_of_the_summary() {
             "max_residual_power",
             "correction_energy",
         ] {
-            figure(&bond[key]);
+            stands(&bond[key]);
         }
     }
     for bar in summary["error_bars"].as_array().unwrap() {
         for key in ["error", "max_error", "order", "step_for"] {
-            figure(&bar[key]);
+            stands(&bar[key]);
         }
     }
-    figure(&json!(0.30000000000000004));
-    figure(&json!(5e-324));
+    stands(&json!(0.30000000000000004));
+    stands(&json!(5e-324));
     // The error bars are nearer to the truth than the estimate.
     assert!(html.contains("By the error bars below"));
     assert!(!html.contains("within a factor 3"));
     for call in summary["component_times"].as_array().unwrap() {
-        figure(&call["calls"]);
-        figure(&call["seconds"]);
+        stands(&call["calls"]);
+        stands(&call["seconds"]);
     }
 }
 

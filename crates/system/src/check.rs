@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::host::check_hosts;
 use crate::problem::{Problem, Source, Spanned, did_you_mean};
+use crate::short::short;
 use crate::system_file::{Bond, Component, Connection, Experiment, Port, SystemFile};
 
 /// How outputs with direct feed-through may be exchanged.
@@ -109,9 +110,10 @@ fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
     let steps = (stop - start) / step.value;
     if step.value < LEAST_STEP_IN_ULPS * ulp {
         let message = format!(
-            "`step_size` is {:e} s, too little for times up to {latest:e} s: a double there has a \
-             resolution of {ulp:.1e} s, and a step needs {LEAST_STEP_IN_ULPS} times that",
-            step.value
+            "`step_size` is {} s, too little for times up to {} s: a double there has a resolution of {ulp:.1e} s, and a \
+             step needs {LEAST_STEP_IN_ULPS} times that",
+            short(step.value),
+            short(latest)
         );
         problems.push(Problem::error("step-too-small", message).at(&step.span));
     } else if steps > MANY_STEPS {
@@ -119,9 +121,9 @@ fn check_steps(experiment: &Experiment, problems: &mut Vec<Problem>) {
         problems.push(Problem::warning("many-steps", message).at(&step.span));
     } else if steps > 0.0 && steps < LEAST_STEPS {
         let message = format!(
-            "`step_size` is {:e} s, too much for a run of {:e} s: a step is shortened to a millionth at most",
-            step.value,
-            stop - start
+            "`step_size` is {} s, too much for a run of {} s: a step is shortened to a millionth at most",
+            short(step.value),
+            short(stop - start)
         );
         problems.push(Problem::error("step-too-large", message).at(&step.span));
     }

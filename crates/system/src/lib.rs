@@ -14,6 +14,7 @@ mod edit;
 mod host;
 mod problem;
 mod scenario;
+mod short;
 mod system_file;
 
 pub use check::{EXCHANGES, check};
@@ -21,6 +22,7 @@ pub use edit::MissingTime;
 pub use host::HostUrl;
 pub use problem::{Problem, Problems, Severity, Source, Spanned, closest, did_you_mean};
 pub use scenario::{Scenario, TimedAction};
+pub use short::{figure, short};
 pub use system_file::{
     Bond, Choice, Component, Connection, Experiment, InterfaceModel, LibraryUse, NumberConversion,
     OuterEnd, OuterSignal, Port, RemoteHost, Restart, SystemFile, Tolerance, TypeConversion,

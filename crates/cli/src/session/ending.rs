@@ -51,6 +51,7 @@ impl Session<'_> {
         if let Some(assessed) = assessed {
             summary = summary.with_error_bars(assessed, report);
         }
+        summary.set_next();
         if let Err(RunError::Fault(fault)) = &outcome {
             summary.note_fault(fault);
         }
@@ -81,7 +82,8 @@ impl Session<'_> {
         written?;
         let is_closed = self.options.show.has_closing_lines();
         if is_closed {
-            screen::print_beside(self.prints_results(), &summary.for_people())?;
+            let (text, accent) = (summary.for_people(), summary.accent());
+            screen::print_beside(self.prints_results(), &text, accent.as_ref())?;
         }
         let object = |ended, objection| object(ended, objection, is_closed);
         objections.into_iter().fold(self.exit(report), object)

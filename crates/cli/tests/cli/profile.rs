@@ -120,12 +120,13 @@ fn a_profile_accounts_for_the_time_in_every_mode_and_changes_no_result() {
 }
 
 #[test]
-fn the_table_stands_at_the_end_with_the_longest_first() {
+fn the_table_stands_before_the_verdict_with_the_longest_first() {
     let bench = Bench::new();
     bench.write("system.toml", OSCILLATORS);
     let outcome = bench.run(["run", "system.toml", "-e", "0.1", "--profile"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let (_, table) = outcome.stdout.split_once("\nprofile: ").unwrap();
+    let (_, rest) = outcome.stdout.split_once("\nprofile: ").unwrap();
+    let (table, _) = rest.split_once("\n\ncoupling error: ").unwrap();
     let lines: Vec<Vec<&str>> = table
         .lines()
         .map(|line| line.split_whitespace().collect())

@@ -14,6 +14,7 @@ use std::ops::Range;
 use super::linear_equations::{factor, solve};
 use super::loop_units::{LoopUnits, is_new, trial_length};
 use crate::fault::{Cause, RunError, UnitFault};
+use crate::figure;
 use crate::graph::Graph;
 use crate::state::{
     AlgebraicLoop, LoopMemory, LoopRecord, LoopWay, Pass, Passes, Signals, SystemState,
@@ -400,11 +401,11 @@ impl Solver<'_> {
         let graph = self.units.graph;
         let output = of.outputs[row];
         let message = format!(
-            "the algebraic loop {} diverges: Newton's method comes to {} = {:e}; make the macro-step smaller, give start \
+            "the algebraic loop {} diverges: Newton's method comes to {} = {}; make the macro-step smaller, give start \
              values nearer to a solution, or `exchange = \"stale\"` to one of its components",
             names(graph, &of.outputs),
             graph.output_name(output),
-            of.memory.solved[row]
+            figure(of.memory.solved[row])
         );
         let fault = UnitFault::new("exchange", Cause::Error, message);
         Err((graph.outputs[output].component, fault))

@@ -15,6 +15,7 @@
 use super::serial::{Held, Lines, LookAhead, Turn};
 use super::{Method, MethodFacts, loops};
 use crate::fault::{Cause, Fault};
+use crate::figure;
 use crate::graph::Graph;
 use crate::plan::{Draft, Effect, Phase, Stage, StageView, Store};
 use crate::registry::{Arguments, Entry, ParameterInfo, ParameterKind};
@@ -312,9 +313,9 @@ impl Convergence {
             return view.fault(component, Cause::NotFinite, message);
         }
         let message = format!(
-            "{name} has not converged after {passes} passes: the last one changed it by {:e}, {away:.1e} times its tolerance; take a \
+            "{name} has not converged after {passes} passes: the last one changed it by {}, {away:.1e} times its tolerance; take a \
              smaller `step_size`, allow more `max_iterations` or a larger `tolerance`, or go on with `on_failure = \"accept\"`",
-            self.residuals[place].abs()
+            figure(self.residuals[place].abs())
         );
         view.fault(component, Cause::Discard, message)
     }

@@ -8,6 +8,7 @@ use crate::fault::RunError;
 use crate::graph::Bond;
 use crate::ledger::BondEnergy;
 use crate::report::StopReason;
+use crate::{figure, short};
 
 /// Whether there may be a [`reason`]: few comparisons, since every macro-step asks.
 #[inline(always)]
@@ -98,10 +99,10 @@ fn exceeded_limit(run: &Run) -> Option<String> {
             .max_residual_energy
             .filter(|limit| energy.residual_energy.abs() > *limit)?;
         Some(format!(
-            "the residual energy of bond {} is {:.6e} J at t = {} s; its limit is {limit} J",
+            "the residual energy of bond {} is {} J at t = {} s; its limit is {limit} J",
             bond.name,
-            energy.residual_energy,
-            run.time()
+            figure(energy.residual_energy),
+            short(run.time())
         ))
     };
     bonds.filter_map(exceeded).next()

@@ -19,7 +19,7 @@ use crate::exchange_mode::Exchange;
 use crate::graph::Bond;
 use crate::order::dependency_order;
 use crate::state::{StepResponse, SystemState};
-use crate::verdict::{Divergence, Verdict};
+use crate::verdict::{Divergence, Unknown, Verdict};
 
 /// The error of a loop over the geometric mean of the work of both directions, if inputs are held: 0.41·s, with s about 0.7
 /// at the connection with the greatest work. With it most estimates are within a factor 3 on the seeds 0 to 499.
@@ -63,8 +63,17 @@ pub(super) struct CouplingError {
     pub(super) estimated_verdict: Verdict,
     /// A signal of a loop has grown in a way that the coupling may have made.
     pub(super) is_suspected: bool,
+    /// Why the estimate gives no verdict.
+    doubt: Option<Doubt>,
+}
+
+/// Why an estimate gives no verdict.
+#[derive(Debug, Clone, Copy)]
+enum Doubt {
+    /// The run needs so many steps.
+    FewSteps(u64),
     /// The verdict depends on direct feed-through that is not known.
-    is_ambiguous: bool,
+    Feedthrough,
 }
 
 /// A connection of real variables, as far as its defect shows an error.
@@ -140,10 +149,15 @@ impl<'a> Judgement<'a> {
         let [least, most] = ends.map(|links: Vec<Link>| self.estimate(&links));
         let verdict = |estimate: f64| Verdict::from_relative_error(estimate.min(f64::MAX));
         let steps = self.run.timeline.steps();
-        let is_ambiguous = verdict(least) != verdict(most);
-        let is_clear = !is_ambiguous && steps >= FEWEST_OF_COURSE;
-        let is_clear =
-            is_clear && (verdict(most) < Verdict::Dominating || steps >= FEWEST_OF_ERROR);
+        let needed = match verdict(most) {
+            Verdict::Small | Verdict::Visible => FEWEST_OF_COURSE,
+            _ => FEWEST_OF_ERROR,
+        };
+        let doubt = match verdict(least) == verdict(most) {
+            false => Some(Doubt::Feedthrough),
+            true => Some(Doubt::FewSteps(needed)).filter(|_| steps < needed),
+        };
+        let is_clear = doubt.is_none();
         // Within the root of three of both.
         let estimate = match least == most {
             true => least,
@@ -156,7 +170,7 @@ impl<'a> Judgement<'a> {
                 false => Verdict::CannotTell,
             },
             is_suspected: links.iter().any(|link| link.is_suspected),
-            is_ambiguous,
+            doubt,
         }
     }
 
@@ -173,22 +187,22 @@ impl<'a> Judgement<'a> {
         })
     }
 
-    /// Why the run cannot be judged, if that depends on direct feed-through that is not known.
-    pub(super) fn unknown_feedthrough(&self) -> Option<String> {
-        let is_unknown = |link: &&Link| link.lag[0] != link.lag[1];
-        let names = self.links.iter().filter(is_unknown).map(|link| link.from);
-        let names: BTreeSet<&str> = names
-            .map(|component| &*self.run.state.graph.components[component].name)
-            .collect();
-        if names.is_empty() || !self.of_run().is_ambiguous {
-            return None;
-        }
-        let names: Vec<&str> = names.into_iter().collect();
-        Some(format!(
-            "{}: direct feed-through is declared and shows none when it is probed, and no steps were tried; without the \
-             error bars of `--error-bars` the verdict depends on whether it shows in steps",
-            names.join(", ")
-        ))
+    /// Why the run with this error cannot be judged, if that is so.
+    pub(super) fn unknown(&self, error: &CouplingError) -> Option<Unknown> {
+        let is_unknown = error.estimated_verdict == Verdict::CannotTell;
+        Some(match error.doubt.filter(|_| is_unknown)? {
+            Doubt::FewSteps(needed) => Unknown::FewSteps {
+                steps: self.run.timeline.steps(),
+                needed,
+            },
+            Doubt::Feedthrough => {
+                let is_open = |link: &&Link| link.lag[0] != link.lag[1];
+                let from = self.links.iter().filter(is_open).map(|link| link.from);
+                let components = &self.run.state.graph.components;
+                let names: BTreeSet<&String> = from.map(|from| &components[from].name).collect();
+                Unknown::Feedthrough(names.into_iter().cloned().collect())
+            }
+        })
     }
 
     /// The error of components between which there are corrected bonds: half the residual energy, with the correction, over
@@ -247,7 +261,7 @@ impl CouplingError {
         estimate: Some(0.0),
         estimated_verdict: Verdict::Small,
         is_suspected: false,
-        is_ambiguous: false,
+        doubt: None,
     };
 
     pub(super) const fn divergence(&self) -> Divergence {
@@ -263,7 +277,7 @@ impl CouplingError {
             estimate: estimates.into_iter().flatten().reduce(f64::max),
             estimated_verdict: self.estimated_verdict.max(other.estimated_verdict),
             is_suspected: self.is_suspected || other.is_suspected,
-            is_ambiguous: self.is_ambiguous || other.is_ambiguous,
+            doubt: self.doubt.or(other.doubt),
         }
     }
 }

@@ -4,6 +4,7 @@ use gyrator_record::is_same_time;
 
 use super::Run;
 use super::judgement::Judgement;
+use crate::alarm::Alarm;
 use crate::audit::CorrectionVerdict;
 use crate::defect::Defect;
 use crate::dispatch::Dispatch;
@@ -15,9 +16,9 @@ use crate::report::{
     ActionReport, BondReport, ComponentReport, ConnectionReport, FeedthroughPair,
     InterfaceModelReport, Report, StopReason,
 };
-use crate::short;
 use crate::state::{DoneAction, Member, Phase, StepResponse};
 use crate::unit::{ProcessChange, StepOutcome};
+use crate::{figure, short};
 
 /// Stop reason, counters, energies and notes of a run so far.
 pub(super) fn report(run: &Run) -> Report {
@@ -55,6 +56,7 @@ pub(super) fn report(run: &Run) -> Report {
             .map(component)
             .collect(),
         verdict: error.divergence().verdict(error.estimated_verdict),
+        unknown: judgement.unknown(&error),
         divergence: error.divergence(),
         estimated_verdict: error.estimated_verdict,
         coupling_error_estimate: error.estimate,
@@ -121,11 +123,11 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
     let dispatch = run.state.units.dispatch.as_ref();
     let failure = dispatch.and_then(Dispatch::failure);
     notes.extend(failure.map(str::to_owned));
-    notes.extend(judgement.unknown_feedthrough());
     notes.extend(denied_abilities(run));
     notes.extend(process_changes(run));
     notes.extend(own_ends(run));
     notes.extend(actions_to_come(run));
+    let mut alarms = Vec::new();
     for index in 0..run.state.graph.bonds.len() {
         let bond = bond_report(run, judgement, index);
         if bond.correction_verdict == Some(CorrectionVerdict::Harmed) {
@@ -134,22 +136,43 @@ fn notes(run: &Run, judgement: &Judgement<'_>) -> Vec<String> {
             notes.push(format!(
                 "bond {}: the correction harms: the coupling's energy error is {} J with it and would have been {} J without; use another exchange mode, or another mu",
                 bond.name,
-                short(net),
-                short(stale)
+                figure(net),
+                figure(stale)
             ));
         }
-        for alarm in &bond.alarms {
-            notes.push(format!(
-                "bond {}: residual power above its running level from t = {} s to {} s, at most {} W at t = {} s",
-                bond.name,
-                short(alarm.start),
-                short(alarm.end),
-                short(alarm.max_residual_power),
-                short(alarm.max_time)
-            ));
-        }
+        alarms.extend(
+            bond.alarms
+                .into_iter()
+                .map(|alarm| (bond.name.clone(), alarm)),
+        );
     }
+    notes.extend(alarm_note(&alarms));
     notes
+}
+
+/// One note on all alarms of the bonds, which have these names: how many, the first, and the greatest.
+fn alarm_note(alarms: &[(String, Alarm)]) -> Option<String> {
+    let start = |(_, alarm): &&(String, Alarm)| alarm.start;
+    let (bond, first) = alarms
+        .iter()
+        .min_by(|one, other| start(one).total_cmp(&start(other)))?;
+    let size = |(_, alarm): &&(String, Alarm)| alarm.max_residual_power.abs();
+    let (at, greatest) = alarms
+        .iter()
+        .max_by(|one, other| size(one).total_cmp(&size(other)))?;
+    let watts = figure(greatest.max_residual_power);
+    let (start, end) = (short(first.start), short(first.end));
+    let time = short(greatest.max_time);
+    Some(match alarms.len() {
+        1 => format!(
+            "bond {bond}: residual power above its running level from t = {start} s to {end} s, at most {watts} W at \
+             t = {time} s"
+        ),
+        count => format!(
+            "residual power above its running level {count} times: first at bond {bond} from t = {start} s to {end} s; \
+             at most {watts} W, at bond {at}, t = {time} s"
+        ),
+    })
 }
 
 /// Abilities that units declare and do not have.
@@ -221,9 +244,9 @@ fn actions_to_come(run: &Run) -> Option<String> {
     };
     Some(format!(
         "{count} not begun by the stop time, {} s: `{}` of {variable} at {} s",
-        run.time(),
+        short(run.time()),
         first.name,
-        first.time
+        short(first.time)
     ))
 }
 

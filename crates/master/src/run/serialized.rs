@@ -107,8 +107,7 @@ pub fn check_serializable(graph: &Graph) -> Result<(), RunError> {
     }
     let names = unable.join(", ");
     Err(RunError::NotSaved(format!(
-        "{names} cannot give the state as bytes (FMUs say `canGetAndSetFMUstate` and `canSerializeFMUstate`, \
-         units `Capabilities::serialize`)"
+        "{names} cannot give the state as bytes: an FMU has to declare `canGetAndSetFMUstate` and `canSerializeFMUstate`"
     )))
 }
 

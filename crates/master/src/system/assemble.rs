@@ -417,10 +417,10 @@ impl FmuWarning {
     fn problem(self, file: &SystemFile) -> Problem {
         let others = match self.others {
             0 => String::new(),
-            1 => " and another FMU".to_owned(),
-            number => format!(" and {number} other FMUs"),
+            1 => "; the same of another FMU".to_owned(),
+            number => format!("; the same of {number} other FMUs"),
         };
-        let message = format!("{}{others}: {}", self.fmu.value.display(), self.text);
+        let message = format!("{}: {}{others}", self.fmu.value.display(), self.text);
         Problem::warning("fmu", with_archive(message, file)).at(&self.fmu.span)
     }
 }

@@ -18,9 +18,9 @@ fn finding(text: impl Into<String>, remedy: impl Into<String>) -> Finding {
     }
 }
 
-/// The findings, the gravest first, then the notes of the run.
+/// The findings, the gravest first, then the notes of the run. What to do about the coupling stands beside the verdict.
 pub(crate) fn findings(summary: &Value) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = stop(summary).into_iter().chain(coupling(summary)).collect();
+    let mut findings: Vec<Finding> = stop(summary).into_iter().collect();
     for bond in list(summary, "bonds") {
         findings.extend(of_bond(bond));
     }
@@ -63,48 +63,6 @@ fn stop(summary: &Value) -> Option<Finding> {
         text(summary, "stop_reason").replace('-', " ")
     );
     Some(finding(text, remedy))
-}
-
-fn coupling(summary: &Value) -> Option<Finding> {
-    let step = best_step(summary);
-    let remedy = match text(summary, "verdict") {
-        "diverging" => "see the advice above",
-        "cannot-tell" if text(summary, "divergence") == "suspected" => {
-            "see above what tells whether it diverges"
-        }
-        "dominating" | "visible" => match &step {
-            Some(_) => "",
-            None => {
-                "take a smaller macro-step (--step-size), --exchange compensated, or an extrapolation (--extrapolation \
-                 linear); --error-bars says which macro-step is enough"
-            }
-        },
-        "cannot-tell" => "let the run take more steps, or measure the error with --error-bars",
-        _ => return None,
-    };
-    let text = format!(
-        "The verdict on the coupling is {}.",
-        text(summary, "verdict").replace("cannot-tell", "unknown")
-    );
-    Some(match step {
-        Some(step) if remedy.is_empty() => finding(
-            text,
-            format!(
-                "the error bars of all signals are as small as wanted from the macro-step {step} s on (--step-size), \
-                 by their own estimate; --exchange compensated or an extrapolation may allow a larger one"
-            ),
-        ),
-        _ => finding(text, remedy),
-    })
-}
-
-/// The macro-step at which each signal has the wanted error, as the summary writes it.
-fn best_step(summary: &Value) -> Option<String> {
-    let bars = list(summary, "error_bars").iter();
-    let steps = bars.filter_map(|bar| Some((number(bar, "step_for")?, written(&bar["step_for"]))));
-    steps
-        .min_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, step)| step)
 }
 
 fn of_bond(bond: &Value) -> Vec<Finding> {
@@ -168,13 +126,9 @@ mod tests {
     }
 
     #[test]
-    fn the_least_step_of_all_signals_is_the_advice() {
-        let bars = json!([{ "error": 1.0, "step_for": 0.002 }, { "error": 2.0, "step_for": 0.00025 }, { "error": null }]);
+    fn signals_without_error_are_counted() {
+        let bars = json!([{ "error": 1.0 }, { "error": 2.0 }, { "error": null }]);
         let found = findings(&json!({ "verdict": "visible", "error_bars": bars }));
-        assert!(
-            found[0].remedy.contains("the macro-step 0.00025 s"),
-            "{found:?}"
-        );
-        assert!(found[1].text.contains("1 of 3"), "{found:?}");
+        assert!(found[0].text.contains("1 of 3"), "{found:?}");
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::report::html::harmless;
 use crate::report::packed::{packed, packed_times};
 use crate::report::plots::{Signal, is_constant, is_empty, plots};
+use crate::report::ranking::rank;
 
 /// Values of all signals together that a page has at most: 2000 of each of 20 signals, which are 213 kB of base64.
 const VALUES: usize = 40_000;
@@ -16,6 +17,9 @@ const VALUES: usize = 40_000;
 /// A signal is drawn by at least so many values, and by at most so many.
 const LEAST: usize = 200;
 const MOST: usize = 2000;
+
+/// Plots that stand open; the others are folded away.
+const FOREMOST: usize = 3;
 
 /// The signals of a result that a page draws: every row of them, or the extremes of stretches of time, so that no peak
 /// is lost.
@@ -98,16 +102,18 @@ impl Drawing {
         (VALUES / columns.max(1)).clamp(LEAST, MOST) / 2
     }
 
-    /// The data that the script of the page draws: the times, and by plot its series, as compressed 32-bit floats; the signals
-    /// that have one value all the time by their names.
+    /// The data that the script of the page draws: the times, and by plot its series, as compressed 32-bit floats, those of the
+    /// summary's worst figures first; the signals that have one value all the time by their names.
     #[must_use]
-    pub fn json(&self) -> Value {
+    pub fn json(&self, summary: &Value) -> Value {
         let bars = self.signals.iter().filter_map(|signal| {
             let of = signal.name.strip_prefix("error.")?;
             Some((of, signal))
         });
         let bars: BTreeMap<&str, &Signal> = bars.rev().collect();
-        let plots = plots(&self.signals).into_iter().map(|plot| {
+        let mut plots = plots(&self.signals);
+        rank(&mut plots, &self.signals, summary);
+        let plots = plots.into_iter().map(|plot| {
             let series = plot
                 .signals
                 .iter()
@@ -136,6 +142,7 @@ impl Drawing {
             "exact": self.is_exact,
             "time": packed_times(&self.times),
             "plots": plots.collect::<Vec<Value>>(),
+            "foremost": FOREMOST,
             "empty": empty.collect::<Vec<String>>(),
             "constants": constants.collect::<Map<String, Value>>(),
         })
@@ -188,7 +195,7 @@ mod tests {
                 _ => row as f64,
             },
         )
-        .json();
+        .json(&Value::Null);
         assert_eq!(
             (&json["exact"], &json["time"]["count"]),
             (&json!(true), &json!(3))
@@ -200,7 +207,7 @@ mod tests {
 
     #[test]
     fn many_rows_are_drawn_by_their_extremes() {
-        let json = drawing(50_000, &["a.x"], |row, _| (row % 7) as f64).json();
+        let json = drawing(50_000, &["a.x"], |row, _| (row % 7) as f64).json(&Value::Null);
         assert_eq!(json["exact"], false);
         let count = json["time"]["count"].as_u64().unwrap();
         assert!((1000..=2002).contains(&count), "{count}");
@@ -215,7 +222,7 @@ mod tests {
         });
         let mut written = drawing.written();
         let read = Drawing::read(&written).unwrap();
-        assert_eq!(read.json(), drawing.json());
+        assert_eq!(read.json(&Value::Null), drawing.json(&Value::Null));
         assert!(read.signals[1].values[2].is_nan());
         written["signals"][1]["values"]
             .as_array_mut()
@@ -231,7 +238,7 @@ mod tests {
             0 | 1 => f64::NAN,
             _ => f64::INFINITY,
         })
-        .json();
+        .json(&Value::Null);
         assert_eq!(json["plots"], json!([]));
         assert_eq!(json["constants"], json!({}));
         assert_eq!(json["empty"], json!(["a.x", "a.y"]));
@@ -239,7 +246,10 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
-        assert_eq!(Drawing::default().json()["plots"], json!([]));
-        assert_eq!(drawing(0, &["a.x"], |_, _| 0.0).json()["plots"], json!([]));
+        assert_eq!(Drawing::default().json(&Value::Null)["plots"], json!([]));
+        assert_eq!(
+            drawing(0, &["a.x"], |_, _| 0.0).json(&Value::Null)["plots"],
+            json!([])
+        );
     }
 }

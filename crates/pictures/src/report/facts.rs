@@ -23,8 +23,18 @@ pub(crate) fn written(value: &Value) -> String {
     }
 }
 
-/// The figure of a key; empty if it is null, `not known` to a reader of the table.
+/// The figure of a key, a count as it is; empty if it is null, `not known` to a reader of the table.
 pub(crate) fn figure(value: &Value, key: &str) -> Cell {
+    match &value[key] {
+        Value::Number(number) if number.is_f64() => {
+            Cell::Rounded(number.as_f64().unwrap_or(f64::NAN))
+        }
+        _ => exact(value, key),
+    }
+}
+
+/// The figure of a key with all its digits, to be copied.
+pub(crate) fn exact(value: &Value, key: &str) -> Cell {
     Cell::Figure(written(&value[key]))
 }
 

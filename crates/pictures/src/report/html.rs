@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use gyrator_system::figure;
 use serde_json::Value;
 
 /// A text without control characters, and without those that turn a text around (Unicode Standard Annex 9): they are
@@ -51,8 +52,10 @@ pub(crate) fn mark(word: &str) -> String {
 pub(crate) enum Cell {
     /// Any text.
     Text(String),
-    /// A figure, with all its digits.
+    /// A figure as it is.
     Figure(String),
+    /// A number with four digits, whose other digits are its title.
+    Rounded(f64),
     /// A verdict.
     Mark(String),
     /// The name of something of the run, or a text of it.
@@ -66,6 +69,14 @@ impl Cell {
         match self {
             Self::Text(text) => format!("<td>{}", escape(text)),
             Self::Figure(text) => format!("<td class=figure>{}", escape(text)),
+            Self::Rounded(number) => {
+                let (shown, all) = (figure(*number), Value::from(*number).to_string());
+                match shown.parse::<f64>().is_ok_and(|shown| shown == *number) {
+                    true => format!("<td class=figure>{shown}"),
+                    // Nothing in a number has to be quoted.
+                    false => format!("<td class=figure title={all}>{shown}"),
+                }
+            }
             Self::Mark(word) if word.is_empty() => "<td>".to_owned(),
             Self::Mark(word) => format!("<td>{}", mark(word)),
             Self::Code(text) => format!("<td><code>{}</code>", escape(text)),
@@ -126,6 +137,25 @@ pub(crate) fn pairs(pairs: &[(&str, Cell)]) -> String {
     html + "</table></div>\n"
 }
 
+/// A text as HTML whose parts between backticks are code.
+pub(crate) fn with_code(text: &str) -> String {
+    let mut html = String::new();
+    for (place, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        match place % 2 {
+            1 => html.push_str(&format!("<code>{part}</code>")),
+            _ => html.push_str(&part),
+        }
+    }
+    html
+}
+
+/// A number within text, as [`Cell::Rounded`].
+pub(crate) fn rounded(number: f64) -> String {
+    let all = Value::from(number);
+    format!("<span title={all}>{}</span>", figure(number))
+}
+
 /// A paragraph.
 pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{}</p>\n", escape(text))
@@ -152,6 +182,29 @@ mod tests {
     fn a_verdict_has_a_symbol_and_its_word() {
         assert!(mark("cannot-tell").contains("?</span> unknown"));
         assert!(mark("<b>").contains("&lt;b&gt;"));
+    }
+
+    #[test]
+    fn commands_in_text_are_code() {
+        assert_eq!(
+            with_code("a <b>; `c &` d"),
+            "a &lt;b&gt;; <code>c &amp;</code> d"
+        );
+    }
+
+    /// A reader has four digits, a program all of them.
+    #[test]
+    fn no_digit_of_a_number_is_lost() {
+        let html = |number| Cell::Rounded(number).html();
+        assert_eq!(html(0.001), "<td class=figure>0.001");
+        assert_eq!(
+            html(-6169.594_123),
+            "<td class=figure title=-6169.594123>-6170"
+        );
+        assert_eq!(
+            html(1.234_567e-9),
+            "<td class=figure title=1.234567e-9>1.235e-9"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!
 //! [`Page::html`] writes it. Style, script and the plotting library stand in the page, which asks no host for
 //! anything; a content security policy holds that. Names of FMUs and variables, and all messages, are text: the page
-//! escapes them. Tables have all digits of the summary; plots are drawn from [`Drawing`].
+//! escapes them. Tables have four digits, and all digits of the summary as titles; plots are drawn from [`Drawing`].
 
 mod advice;
 mod drawing;
@@ -13,6 +13,7 @@ mod html;
 mod packed;
 mod page;
 mod plots;
+mod ranking;
 mod sections;
 
 pub use drawing::Drawing;

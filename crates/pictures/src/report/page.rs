@@ -60,7 +60,7 @@ impl Page<'_> {
             "graph" => elements(&[("graph", self.graph.map(graph).unwrap_or_default())]),
             "remarks" => remarks.clone(),
             "after" => elements(&after),
-            "data" => script_json(&self.drawing.json()),
+            "data" => script_json(&self.drawing.json(self.summary)),
             "script" => SCRIPT.to_owned(),
             "live" => live.clone(),
             _ => String::new(),
@@ -103,7 +103,7 @@ pub fn update(summary: &Value, drawing: &Drawing) -> Value {
         .flatten()
         .map(|(id, html)| (id.to_owned(), Value::String(html)))
         .collect();
-    json!({ "sections": sections, "drawing": drawing.json() })
+    json!({ "sections": sections, "drawing": drawing.json(summary) })
 }
 
 /// The graph as an image of its own: its style and names stay in it.

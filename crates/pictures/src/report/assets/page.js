@@ -197,12 +197,14 @@ const gyrator = (() => {
     return { made, keys };
   };
 
-  const draw = (plot) => {
+  // The foremost plots stand open, the others are folded away.
+  const draw = (plot, place) => {
     const made = columns(plot);
     const { made: head, keys } = caption(plot, made.series);
     const figure = element("figure", { tabIndex: 0 }, head);
     figure.setAttribute("aria-label", `Plot of ${plot.series.map((one) => one.name).join(", ")}`);
-    $("plots").append(figure);
+    if (place < drawing.foremost) $("others").before(figure);
+    else $("others").append(figure);
     const u = new uPlot(options(plot, made), made.data, figure);
     keys.forEach(({ key, place }) => {
       const toggle = (show) => {
@@ -243,6 +245,9 @@ const gyrator = (() => {
     drawn.forEach(({ plot, figure }) => (plot.destroy(), figure.remove()));
     drawn = [];
     drawn = drawing.plots.map(draw);
+    const folded = drawn.length - drawing.foremost;
+    $("others").hidden = !(folded > 0);
+    $("others").firstElementChild.textContent = `${folded} more plot${folded === 1 ? "" : "s"}`;
     if (range) drawn.forEach(({ plot }) => plot.setScale("x", range));
     // After the plots have their scales.
     if (under) queueMicrotask(() => drawn.forEach(({ plot }) => plot.setCursor({ left: plot.valToPos(time, "x"), top: 1 })));
@@ -332,6 +337,8 @@ const gyrator = (() => {
       event.preventDefault();
       zoom(KEYS[event.key]);
     });
+    // uPlot knows the places of plots that are shown.
+    $("others").addEventListener("toggle", () => drawn.forEach(({ plot }) => plot.syncRect(true)));
     const resize = () => drawn.forEach(({ plot }) => plot.setSize({ width: width(), height: HEIGHT }));
     window.addEventListener("resize", resize);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

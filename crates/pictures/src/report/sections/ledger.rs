@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::report::facts::{
     Column, code, figure, list, number, table, text, verdict, words, written,
 };
-use crate::report::html::{Cell, Table, escape, paragraph};
+use crate::report::html::{Cell, Table, escape, paragraph, rounded};
 
 /// The first table of the bonds.
 const OVERVIEW: [Column<'_>; 7] = [
@@ -25,16 +25,18 @@ pub(super) fn ledger(summary: &Value) -> String {
         return String::new();
     }
     let mut html = paragraph(
-        "Residual is the energy that the receivers got more than the givers gave: positive where the coupling makes \
+        "Residual is the energy that the receivers got more than the givers gave: positive if the coupling makes \
          energy. Transferred goes from end a to end b.",
     );
     html.push_str(&table(bonds, &OVERVIEW));
-    let peak = written(&summary["peak_residual_energy_integrated"]);
-    if !peak.is_empty() {
-        let time = written(&summary["peak_residual_energy_integrated_time"]);
-        html.push_str(&paragraph(&format!(
-            "All power bonds together made {peak} J at most, integrated, at t = {time} s."
-        )));
+    let peak = number(summary, "peak_residual_energy_integrated");
+    let time = number(summary, "peak_residual_energy_integrated_time");
+    if let Some((peak, time)) = peak.zip(time) {
+        html.push_str(&format!(
+            "<p>All power bonds together made {} J at most, integrated, at t = {} s.</p>\n",
+            rounded(peak),
+            rounded(time)
+        ));
     }
     html.push_str(&corrections(bonds));
     html.push_str(&all_figures(bonds));
@@ -86,7 +88,7 @@ fn all_figures(bonds: &[Value]) -> String {
                 table.row([
                     code(bond, "name"),
                     Cell::Text(words(key)),
-                    Cell::Figure(written(value)),
+                    figure(bond, key),
                     Cell::Text(unit(key).to_owned()),
                 ]);
             }

@@ -28,20 +28,20 @@ const fn section(id: &'static str, title: &'static str, html: fn(&Value) -> Stri
 
 const BEFORE_PLOTS: &[Section] = &[
     section("fault", "", verdict::fault),
-    section("verdict", "Verdict", verdict::verdict),
-    section("error-bars", "Error bars", verdict::error_bars),
-    section("checks", "Checks", verdict::checks),
-    section("run", "What was run", run::run),
-    section("components", "Components", run::components),
-    section("ledger", "Energy by bond", ledger::ledger),
+    section("verdict", "", verdict::verdict),
 ];
 
 const AFTER_PLOTS: &[Section] = &[
+    section("warnings", "Warnings, and what to do", advised::warnings),
+    section("error-bars", "Error bars", verdict::error_bars),
+    section("checks", "Checks", verdict::checks),
+    section("ledger", "Energy by bond", ledger::ledger),
+    section("components", "Components", run::components),
     section("connections", "Connections", ledger::connections),
     section("actions", "Scenario", run::actions),
     section("plan", "The step plan", plan::plan),
     section("time", "Time of the computer", time::time),
-    section("warnings", "Warnings, and what to do", advised::warnings),
+    section("run", "What was run", run::run),
     section("provenance", "To repeat this run", provenance::provenance),
 ];
 

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::report::facts::{code, figure, list, plain, table, text, written};
+use crate::report::facts::{code, exact, figure, list, number, plain, table, text, written};
 use crate::report::html::{Cell, Table, pairs, paragraph};
 
 /// The system and the settings of its coupling.
 pub(super) fn run(summary: &Value) -> String {
     let of = |key| plain(summary, key);
-    let seconds = |key| figure(summary, key);
+    let seconds = |key| exact(summary, key);
     let rows = [
         ("system", code(summary, "system")),
         ("gyrator", of("gyrator")),
@@ -102,8 +102,8 @@ pub(super) fn components(summary: &Value) -> String {
             ("component", code, "name"),
             ("communication step, s", figure, "step_size"),
             ("exchange", plain, "exchange"),
-            ("received from bonds, J", figure, "received_energy"),
-            ("given to bonds, J", figure, "given_energy"),
+            ("received from bonds, J", received, "received_energy"),
+            ("sent to bonds, J", sent, "given_energy"),
             ("net, J", figure, "net_energy"),
         ],
     );
@@ -134,6 +134,24 @@ pub(super) fn components(summary: &Value) -> String {
     )
 }
 
+/// Energy into a component by its bonds, at end b and backwards at end a: never negative.
+fn received(component: &Value, _: &str) -> Cell {
+    one_way(component, ["received_energy", "given_energy"])
+}
+
+/// Energy out of a component by its bonds, at end a and backwards at end b: never negative.
+fn sent(component: &Value, _: &str) -> Cell {
+    one_way(component, ["given_energy", "received_energy"])
+}
+
+/// The energy of the first key if it went forwards, with the one of the second if it went backwards.
+fn one_way(component: &Value, keys: [&str; 2]) -> Cell {
+    match keys.map(|key| number(component, key)) {
+        [Some(along), Some(against)] => Cell::Rounded(along.max(0.0) + (-against).max(0.0)),
+        _ => Cell::Figure(String::new()),
+    }
+}
+
 fn names(value: &Value, key: &str) -> Cell {
     let names: Vec<String> = list(value, key).iter().map(written).collect();
     Cell::Code(names.join(", "))
@@ -150,4 +168,34 @@ pub(super) fn actions(summary: &Value) -> String {
             ("variable", code, "variable"),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Energy that comes in at an end from which it is to go out counts as received.
+    #[test]
+    fn no_energy_is_received_or_sent_negatively() {
+        for (received_energy, given_energy, expected) in [
+            (3.0, 2.0, (3.0, 2.0)),
+            (-3.0, -2.0, (2.0, 3.0)),
+            (-3.0, 2.0, (0.0, 5.0)),
+            (3.0, -2.0, (5.0, 0.0)),
+        ] {
+            let component =
+                json!({ "received_energy": received_energy, "given_energy": given_energy });
+            let number = |cell| match cell {
+                Cell::Rounded(number) => number,
+                other => panic!("{other:?}"),
+            };
+            let found = (
+                number(received(&component, "")),
+                number(sent(&component, "")),
+            );
+            assert_eq!(found, expected);
+            assert_eq!(found.0 - found.1, received_energy - given_energy);
+        }
+    }
 }

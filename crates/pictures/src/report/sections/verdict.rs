@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::report::facts::{
     code, figure, list, number, plain, table, text, verdict as mark_of, written,
 };
-use crate::report::html::{escape, mark, paragraph};
+use crate::report::html::{escape, mark, paragraph, rounded, with_code};
 
 /// The fault of a run that did not reach its end.
 pub(super) fn fault(summary: &Value) -> String {
@@ -83,11 +83,23 @@ pub(super) fn verdict(summary: &Value) -> String {
         "cannot-tell" => "the run holds too little to judge it",
         _ => "",
     };
+    let cause = summary["unknown"]
+        .as_str()
+        .filter(|_| word == "cannot-tell" && !by_bars);
+    let meaning = cause.unwrap_or(meaning);
     let mut html = format!(
-        "<p class=\"lead\">Coupling error: {} {}</p>\n",
+        "<p class=\"lead\">Coupling error: {}{}{}</p>\n",
         mark(word),
+        if meaning.is_empty() { "" } else { ": " },
         escape(meaning)
     );
+    let next = text(summary, "next");
+    if !next.is_empty() {
+        html.push_str(&format!(
+            "<p class=\"next\"><strong>What to do:</strong> {}</p>\n",
+            with_code(next)
+        ));
+    }
     html.push_str(&source(summary, by_bars));
     let doubtful = list(summary, "doubtful_signals").iter().map(written);
     let doubtful: Vec<String> = doubtful.collect();
@@ -108,22 +120,23 @@ pub(super) fn verdict(summary: &Value) -> String {
 }
 
 fn source(summary: &Value, by_bars: bool) -> String {
-    let estimate = written(&summary["coupling_error_estimate"]);
+    let estimate = number(summary, "coupling_error_estimate").map(rounded);
     let steps = number(summary, "verification_steps").unwrap_or(0.0);
-    paragraph(&match estimate.as_str() {
+    let text = match estimate {
         _ if by_bars => "By the error bars below, from runs at other macro-steps.".to_owned(),
-        "" if steps > 0.0 => {
+        None if steps > 0.0 => {
             format!("By a second run at half of every step, {steps} macro-steps.")
         }
-        "" => "The run alone gives no estimate of the greatest relative error.".to_owned(),
-        number if steps > 0.0 => format!(
+        None => "The run alone gives no estimate of the greatest relative error.".to_owned(),
+        Some(number) if steps > 0.0 => format!(
             "By a second run at half of every step, {steps} macro-steps: the greatest relative error of a signal is {number}."
         ),
-        number => format!(
+        Some(number) => format!(
             "The run alone estimates the greatest relative error of a signal as {number}, within a factor 3 in three to four \
              of five systems. --error-bars measures it with two more runs, at half and twice the macro-step."
         ),
-    })
+    };
+    format!("<p>{text}</p>\n")
 }
 
 /// The estimated errors of the signals.
