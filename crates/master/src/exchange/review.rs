@@ -104,7 +104,7 @@ pub(super) fn review(
     index: usize,
     step: &Step,
 ) -> Result<(), Box<UnitFault>> {
-    measure_if_due(state, index, step)?;
+    let is_measured = measure_if_due(state, index, step)?;
     let time = step.end(&state.graph.clock);
     let component = state.exchange.passes[index].component;
     let is_chosen = state.graph.components[component].exchange == Exchange::AUTO;
@@ -121,8 +121,8 @@ pub(super) fn review(
         trust(row);
         row.left_out = match is_chosen {
             true if row.is_distrusted || is_beyond(row, correction) => 1.0,
-            true => excess(row, correction),
-            false => 0.0,
+            true if !is_measured => excess(row, correction),
+            _ => 0.0,
         };
         match row.left_out {
             0.0 => {}
@@ -194,18 +194,19 @@ fn difference([newest, second, third, fourth]: [f64; 4], order: u64) -> f64 {
     }
 }
 
+/// Returns whether D was measured, so that it is right at this point.
 fn measure_if_due(
     state: &mut SystemState,
     index: usize,
     step: &Step,
-) -> Result<(), Box<UnitFault>> {
+) -> Result<bool, Box<UnitFault>> {
     let pass = &mut state.exchange.passes[index];
     let record = &mut pass.record;
     record.wait = record.wait.saturating_sub(1);
     let is_due =
         record.doubt == Doubt::Sudden || record.doubt == Doubt::Possible && record.wait == 0;
     if pass.by_unit || pass.trial.is_none() || !(is_due || record.is_moving) {
-        return Ok(());
+        return Ok(false);
     }
     let time = step.end(&state.graph.clock);
     let member = &mut state.units.members[pass.component];
@@ -222,7 +223,7 @@ fn measure_if_due(
         false => (2 * record.patience).clamp(1, MEASURED),
     };
     record.wait = record.patience;
-    Ok(())
+    Ok(pass.trial.is_some())
 }
 
 /// Measures D from the outputs under each new input; returns whether it has moved.
