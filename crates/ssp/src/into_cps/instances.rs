@@ -208,6 +208,13 @@ pub(super) fn ask<T>(
     Some(question(&model, variable))
 }
 
+/// Whether an FMU says on what its outputs depend at the start. Maestro reads outputs that depend on nothing before it
+/// gives the inputs, and not again.
+pub(super) fn declares_initial(component: &Component, models: &mut Models) -> bool {
+    let model = models.of(&component.fmu.value);
+    model.is_none_or(|model| !model.structure.initial_unknowns.is_empty())
+}
+
 /// Whether two ends have one unit, as far as that is known. Maestro converts none.
 pub(super) fn has_one_unit(
     from: &Spanned<Port>,

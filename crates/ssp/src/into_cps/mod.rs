@@ -200,6 +200,9 @@ fn system(files: &Documents<'_>, reader: &mut Reader<'_>) -> SystemFile {
         (connection.from, connection.to) = (from, to);
         system.connections.push(connection);
     }
+    for component in &mut system.components {
+        component.propagate_initial_inputs = instances::declares_initial(component, &mut models);
+    }
     system.experiment = algorithm::experiment(files, &instances, &system.components, reader);
     logged.report(&system.components, &mut models, reader);
     report_not_done(files, reader);

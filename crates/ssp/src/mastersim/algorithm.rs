@@ -1,10 +1,9 @@
 //! Times, master mode and step control, as `MSIM_MasterSim.cpp` and the `MSIM_Algorithm….cpp` act on them.
 
 use gyrator_fmu::Causality;
-use gyrator_system::{Choice, Experiment, Problem, Spanned, Tolerance, Value};
+use gyrator_system::{Choice, Component, Experiment, Problem, Spanned, Tolerance, Value};
 
 use super::lines::Settings;
-use super::simulators::Simulators;
 use crate::models::Models;
 use crate::tree::Reader;
 
@@ -31,7 +30,7 @@ struct Steps {
 
 pub(super) fn experiment(
     settings: &Settings<'_>,
-    simulators: &Simulators,
+    order: String,
     reader: &mut Reader<'_>,
 ) -> Experiment {
     let start = settings.time("tStart", 0.0, reader);
@@ -55,7 +54,7 @@ pub(super) fn experiment(
         first,
     };
     note_overstepping(settings, start.value, stop.value, &steps, reader);
-    let method = method(settings, simulators, &steps, reader);
+    let method = method(settings, order, &steps, reader);
     let step_control = step_control(settings, &steps, reader);
     let is_positive = steps.relative.value > 0.0;
     let tolerance = if is_positive {
@@ -66,12 +65,13 @@ pub(super) fn experiment(
     Experiment {
         start_time: Some(start),
         stop_time: Some(stop),
+        // Held inputs hide a jump from the estimate of errors, and MasterSim's comparison of slopes is not there.
+        extrapolation: (!steps.is_adaptive).then(|| Choice::new("hold")),
         step_size: Some(steps.first),
         tolerance: Some(Spanned::new(tolerance, steps.relative.span)),
         method: Some(method),
         exchange: Some(Spanned::unplaced("stale".to_owned())),
         step_control: Some(step_control),
-        extrapolation: Some(Choice::new("hold")),
         ..Experiment::default()
     }
 }
@@ -102,7 +102,7 @@ fn set(choice: &mut Choice, name: &str, value: Value, like: &Spanned<f64>) {
 
 fn method(
     settings: &Settings<'_>,
-    simulators: &Simulators,
+    order: String,
     steps: &Steps,
     reader: &mut Reader<'_>,
 ) -> Choice {
@@ -128,10 +128,7 @@ fn method(
             let choice = choice.with("accelerator", Value::String("fixed-point".to_owned()));
             iterations(choice, steps.iterations, steps)
         }
-        _ => {
-            let order = simulators.in_order().join(", ");
-            Choice::new("gauss-seidel").with("order", Value::String(order))
-        }
+        _ => Choice::new("gauss-seidel").with("order", Value::String(order)),
     };
     choice.name.span = place;
     choice
@@ -209,7 +206,7 @@ fn step_control(settings: &Settings<'_>, steps: &Steps, reader: &mut Reader<'_>)
         }
         ("STEP_DOUBLING" | "ADAPT_STEP", true) => {
             let message = format!(
-                "`{mode}` becomes `richardson`: MasterSim also compares slopes, so its steps are others, and it stops at `hMin`"
+                "`{mode}` becomes `richardson`, with extrapolated inputs: MasterSim holds them and compares slopes, so its steps are others, and it stops at `hMin`"
             );
             reader
                 .problems
@@ -217,7 +214,7 @@ fn step_control(settings: &Settings<'_>, steps: &Steps, reader: &mut Reader<'_>)
             richardson(settings, steps, reader)
         }
         (_, true) if steps.iterations > 1 => {
-            let message = "`adjustStepSize` becomes `richardson`: MasterSim shortens steps that do not converge, gyrator those with errors over the \
+            let message = "`adjustStepSize` becomes `richardson`, with extrapolated inputs: MasterSim holds them and shortens steps that do not converge, gyrator those with errors over the \
                            tolerances";
             let problem = Problem::warning("approximated", message);
             reader
@@ -267,7 +264,7 @@ fn richardson(settings: &Settings<'_>, steps: &Steps, reader: &mut Reader<'_>) -
 /// Reports what is recorded otherwise than in MasterSim.
 pub(super) fn outputs(
     settings: &Settings<'_>,
-    simulators: &Simulators,
+    components: &[Component],
     models: &mut Models,
     reader: &mut Reader<'_>,
 ) {

@@ -48,7 +48,6 @@ pub(super) fn connections<'l, 't: 'l>(
             system.connections.push(connection);
         }
     }
-    hold(system, reader);
 }
 
 fn number(word: &Spanned<&str>, reader: &mut Reader<'_>) -> Option<Spanned<f64>> {
@@ -159,8 +158,8 @@ fn of_table(
 }
 
 /// Reals follow the line between two rows, other types hold the value of the row before. A block has one way for all
-/// of its columns: a table that feeds both kinds becomes two components.
-fn hold(system: &mut SystemFile, reader: &mut Reader<'_>) {
+/// of its columns: a table that feeds both kinds becomes two components, of which this returns the second ones.
+pub(super) fn hold(system: &mut SystemFile, reader: &mut Reader<'_>) -> Vec<Component> {
     let mut added = Vec::new();
     for component in system
         .components
@@ -209,7 +208,7 @@ fn hold(system: &mut SystemFile, reader: &mut Reader<'_>) {
             }
         }
     }
-    system.components.extend(added);
+    added
 }
 
 /// `parameter <simulator>.<variable> <value>`: the value is the rest of the line.

@@ -50,12 +50,20 @@ fn system(reader: &mut Reader<'_>) -> SystemFile {
     let all = lines(&text, start);
     let of = |key: &'static str| all.iter().filter(move |line| line.key.value == key);
     let mut models = Models::new(reader.limits);
-    let simulators = simulators::simulators(of("simulator"), reader);
-    let settings = Settings::new(&all, reader);
-    system.experiment = algorithm::experiment(&settings, &simulators, reader);
-    algorithm::outputs(&settings, &simulators, &mut models, reader);
-    system.components = simulators.components;
-    graph::parameters(of("parameter"), &mut system.components, &mut models, reader);
+    let (components, cycles) = simulators::simulators(of("simulator"), reader);
+    system.components = components;
+    graph::parameters(
+        of("parameter"),
+        &mut system.components,
+        &mut models,
+        reader,
+    );
     graph::connections(of("graph"), &mut system, &mut models, reader);
+    let held = graph::hold(&mut system, reader);
+    let settings = Settings::new(&all, reader);
+    let order = simulators::in_order(&system.components, &cycles, &held);
+    system.experiment = algorithm::experiment(&settings, order, reader);
+    algorithm::outputs(&settings, &system.components, &mut models, reader);
+    system.components.extend(held);
     system
 }

@@ -11,34 +11,26 @@ use crate::tree::Reader;
 /// Bytes of the first line of a table that are read to name its column of times.
 const HEADING: u64 = 1 << 16;
 
-/// The simulators of a project.
-pub(super) struct Simulators {
-    pub(super) components: Vec<Component>,
-    /// The cycle of each: those of low numbers step first.
-    cycles: Vec<u32>,
-}
-
-impl Simulators {
-    /// Names in the order in which MasterSim's Gauss-Seidel steps them.
-    pub(super) fn in_order(&self) -> Vec<&str> {
-        let mut order: Vec<_> = self.cycles.iter().zip(&self.components).collect();
-        order.sort_by_key(|(cycle, _)| **cycle);
-        let names = order
-            .into_iter()
-            .map(|(_, component)| &*component.name.value);
-        names.collect()
+/// Names in the order in which MasterSim's Gauss-Seidel steps them: by their cycles, then by their lines. Each
+/// component of `held` comes after the table that it belongs to.
+pub(super) fn in_order(components: &[Component], cycles: &[u32], held: &[Component]) -> String {
+    let mut order: Vec<_> = cycles.iter().zip(components).collect();
+    order.sort_by_key(|(cycle, _)| **cycle);
+    let mut names = Vec::new();
+    for (_, component) in order {
+        names.push(&*component.name.value);
+        let same = held.iter().filter(|held| held.name.span == component.name.span);
+        names.extend(same.map(|held| &*held.name.value));
     }
+    names.join(", ")
 }
 
-/// `simulator <priority> <cycle> <name> <color> <path>`.
+/// `simulator <priority> <cycle> <name> <color> <path>`: the components, and the cycle of each.
 pub(super) fn simulators<'l, 't: 'l>(
     lines: impl Iterator<Item = &'l Line<'t>>,
     reader: &mut Reader<'_>,
-) -> Simulators {
-    let mut found = Simulators {
-        components: Vec::new(),
-        cycles: Vec::new(),
-    };
+) -> (Vec<Component>, Vec<u32>) {
+    let (mut components, mut cycles) = (Vec::new(), Vec::new());
     for line in lines {
         let words = line.words();
         let Ok([_, cycle, name, _, path]) = <[Spanned<&str>; 5]>::try_from(words) else {
@@ -62,11 +54,11 @@ pub(super) fn simulators<'l, 't: 'l>(
             continue;
         }
         if let Some(component) = component(&name, &path, reader) {
-            found.components.push(component);
-            found.cycles.push(number);
+            components.push(component);
+            cycles.push(number);
         }
     }
-    found
+    (components, cycles)
 }
 
 fn component(
