@@ -76,10 +76,15 @@ fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
     let folder = place.parent().unwrap_or(Path::new(""));
     let relative = |path: PathBuf| {
         let path = whole(&path)?;
-        Ok::<_, Failure>(path.strip_prefix(folder).map_or(path.clone(), Path::to_owned))
+        Ok::<_, Failure>(
+            path.strip_prefix(folder)
+                .map_or(path.clone(), Path::to_owned),
+        )
     };
     let components = system.components.iter();
-    let files: Vec<_> = components.map(|component| block_files(component, &system)).collect();
+    let files: Vec<_> = components
+        .map(|component| block_files(component, &system))
+        .collect();
     let scenario = system.scenario_path();
     for (component, files) in system.components.iter_mut().zip(files) {
         if !component.fmu.value.as_os_str().is_empty() {
@@ -98,7 +103,11 @@ fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
     if let Some(path) = scenario {
         system.experiment.scenario = Some(Spanned::unplaced(relative(path)?));
     }
-    for access in system.hosts.iter_mut().filter_map(|host| host.access.as_mut()) {
+    for access in system
+        .hosts
+        .iter_mut()
+        .filter_map(|host| host.access.as_mut())
+    {
         access.value = whole(&access.value)?;
     }
     system.source = Arc::new(Source::new(&place, ""));

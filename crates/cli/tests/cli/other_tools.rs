@@ -63,10 +63,7 @@ fn a_project_and_a_multi_model_give_the_result_of_the_same_system_in_toml() {
         let text = succeed(&bench, &[&["inspect"], system].concat());
         assert!(text.contains("right.x"), "{text}");
         for exported in ["exported.toml", "elsewhere/exported.toml", "exported.ssp"] {
-            succeed(
-                &bench,
-                &[&["export", "-o", exported], system].concat(),
-            );
+            succeed(&bench, &[&["export", "-o", exported], system].concat());
             assert!(run(&[exported]) == expected, "{system:?} as {exported}");
         }
     }

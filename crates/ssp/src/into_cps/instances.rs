@@ -14,7 +14,7 @@ use crate::tree::Reader;
 
 /// Folder with the FMUs of a project of the INTO-CPS application, and how far above a multi-model it lies at most.
 const FOLDER: &str = "FMUs";
-const ABOVE: usize = 3;
+const ABOVE: usize = 4;
 
 /// FMUs by their keys, and instances in the order in which the files name them.
 pub(super) struct Instances {
@@ -52,9 +52,11 @@ impl Instances {
                 json.wrong(&key.value, "the path of an FMU", reader);
                 continue;
             };
-            match reader.package.resolve(&path.value) {
+            // Projects that were made on Windows have its separators.
+            let name = path.value.replace('\\', "/");
+            match reader.package.resolve(&name) {
                 Ok(file) => {
-                    let file = in_project(file, &path.value, reader);
+                    let file = in_project(file, &name, reader);
                     fmus.insert(key.value, Spanned::new(file, path.span));
                 }
                 Err(message) => reader.error("invalid-path", message, &path.span),

@@ -288,8 +288,7 @@ pub(super) fn outputs(
         let model = models.of(fmu);
         model.is_some_and(|m| m.variables.iter().any(|v| v.causality == Causality::Local))
     };
-    let mut fmus = simulators
-        .components
+    let mut fmus = components
         .iter()
         .filter(|component| component.block.is_none());
     if settings.flag("writeInternalVariables", false, reader)

@@ -52,12 +52,7 @@ fn system(reader: &mut Reader<'_>) -> SystemFile {
     let mut models = Models::new(reader.limits);
     let (components, cycles) = simulators::simulators(of("simulator"), reader);
     system.components = components;
-    graph::parameters(
-        of("parameter"),
-        &mut system.components,
-        &mut models,
-        reader,
-    );
+    graph::parameters(of("parameter"), &mut system.components, &mut models, reader);
     graph::connections(of("graph"), &mut system, &mut models, reader);
     let held = graph::hold(&mut system, reader);
     let settings = Settings::new(&all, reader);

@@ -19,7 +19,9 @@ pub(super) fn in_order(components: &[Component], cycles: &[u32], held: &[Compone
     let mut names = Vec::new();
     for (_, component) in order {
         names.push(&*component.name.value);
-        let same = held.iter().filter(|held| held.name.span == component.name.span);
+        let same = held
+            .iter()
+            .filter(|held| held.name.span == component.name.span);
         names.extend(same.map(|held| &*held.name.value));
     }
     names.join(", ")

@@ -143,10 +143,16 @@ fn a_multi_model_becomes_a_system() {
 
 #[test]
 fn instances_of_one_name_keep_the_keys_of_their_fmus() {
-    let text = r#"{"fmus": {"{a}": "Tank.fmu", "{b}": "Tank.fmu", "{c}": "Tank.fmu"},
+    let text = r#"{"fmus": {"{a}": "Tank.fmu", "{b}": ".\\Tank.fmu", "{c}": "Tank.fmu"},
 "parameters": {"{a}.i.x": 1, "{b}.i.x": 2, "{b}.j.x": 3}}"#;
     let (_folder, system, problems) = accepted(text, None);
     assert_eq!(start_values(&system), ["a.i.x = 1", "b.i.x = 2", "j.x = 3"]);
+    assert!(
+        system
+            .components
+            .iter()
+            .all(|component| component.fmu.value.is_file())
+    );
     assert_eq!(
         messages(problems),
         ["`{c}` has no instance: nothing is connected or set; it is left out"]
