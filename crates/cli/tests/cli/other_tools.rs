@@ -91,7 +91,7 @@ fn the_option_for_times_is_of_multi_models_alone() {
         outcome.stderr
     );
     let outcome = bench.run(["run", "coe.json"]);
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     assert!(
         outcome.stderr.contains("--coe coe.json"),
         "{}",
