@@ -108,9 +108,11 @@ impl Instances {
         reader: &mut Reader<'_>,
     ) -> Option<Signal> {
         let text = &name.value;
-        let after_key = text.find('}').map_or(0, |end| end + 2).min(text.len());
-        let dot = text.get(after_key..).and_then(|rest| rest.find('.'));
-        let Some(dot) = dot.map(|dot| after_key + dot) else {
+        let dot = text.find('}').and_then(|end| {
+            let from = end + 2;
+            text.get(from..)?.find('.').map(|dot| from + dot)
+        });
+        let Some(dot) = dot else {
             let message = format!("`{text}` names no signal as `{{fmu}}.instance.variable`");
             reader.error("wrong-name", message, &name.span);
             return None;

@@ -267,7 +267,7 @@ fn mistakes_have_their_places_and_remedies() {
         ),
         (
             r#"{"fmus": {"{a}": "a.fmu"}, "parameters": {"a.i.x": 1}}"#,
-            "mm.json:1:43: error: `a.i` names no instance",
+            "mm.json:1:43: error: `a.i.x` names no signal",
         ),
         (
             r#"{"fmus": {"{a}": "a.fmu"}, "parameters": {"{a}.i": 1}}"#,
