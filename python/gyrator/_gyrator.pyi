@@ -133,7 +133,7 @@ class System:
     def from_file(
         path: str | PathLike[str], *, parameter_set: Sequence[str] | None = None
     ) -> System:
-        """Reads a system from a file or a folder: TOML, SSP or OSP; of an SSP with these parameter sets."""
+        """Reads a system from a file or a folder: TOML, SSP, OSP, MasterSim or INTO-CPS; of an SSP with these parameter sets."""
 
     def add(
         self,

@@ -41,6 +41,7 @@ class _OfSystems(TypedDict, total=False):
 
     parameter_set: str | Iterable[str] | None
     variant: str | None
+    coe: StrPath | None
     accept_divergence: bool
     resume: StrPath | None
 

@@ -165,7 +165,7 @@ impl System {
         Self::of(gyrator::System::new(step_size), Raised::default())
     }
 
-    /// Reads a system from a file or a folder: TOML, SSP or OSP. Parameter sets are those of an SSP.
+    /// Reads a system from a file or a folder: TOML, SSP, OSP, MasterSim or INTO-CPS. Parameter sets are those of an SSP.
     #[staticmethod]
     #[pyo3(signature = (path, *, parameter_set=None))]
     fn from_file(

@@ -32,6 +32,8 @@ pub const TARGETS: &[Target] = &[
     ("checks_toml", checks_toml),
     ("system_ssp", system_ssp),
     ("system_osp", system_osp),
+    ("system_mastersim", system_mastersim),
+    ("system_into_cps", system_into_cps),
     ("csv_input", csv_input),
     ("recorded_calls", recorded_calls),
     ("worker_protocol", worker_protocol),
@@ -242,6 +244,30 @@ pub fn system_ssp(bytes: &[u8]) {
 pub fn system_osp(bytes: &[u8]) {
     system_in_folder(bytes, "OspSystemStructure.xml", |folder| {
         gyrator_ssp::read_osp(folder, Limits::default())
+    });
+}
+
+/// A project of MasterSim.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn system_mastersim(bytes: &[u8]) {
+    const NAME: &str = "project.msim";
+    system_in_folder(bytes, NAME, |folder| {
+        gyrator_ssp::read_mastersim(&folder.join(NAME), Limits::default())
+    });
+}
+
+/// A multi-model of INTO-CPS, and its times and algorithm after a line `=== coe`.
+///
+/// # Panics
+/// If the reader does not hold what it has to.
+pub fn system_into_cps(bytes: &[u8]) {
+    const NAME: &str = "mm.json";
+    system_in_folder(bytes, NAME, |folder| {
+        let coe = folder.join("coe.xml");
+        let coe = coe.is_file().then_some(&*coe);
+        gyrator_ssp::read_into_cps(&folder.join(NAME), coe, Limits::default())
     });
 }
 

@@ -372,7 +372,7 @@ gyrator_code gyrator_run_summary(gyrator_run *run,
 gyrator_code gyrator_system_new(double step_size, gyrator_system **result);
 
 /**
- * Reads a system from a file or a folder: TOML, SSP or OSP.
+ * Reads a system from a file or a folder: TOML, SSP, OSP, MasterSim or INTO-CPS.
  */
 gyrator_code gyrator_system_from_file(gyrator_text path, gyrator_system **result);
 

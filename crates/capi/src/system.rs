@@ -47,7 +47,7 @@ pub extern "C" fn gyrator_system_new(
     guard(|| give(result, GyratorSystem(Mutex::new(System::new(step_size)))))
 }
 
-/// Reads a system from a file or a folder: TOML, SSP or OSP.
+/// Reads a system from a file or a folder: TOML, SSP, OSP, MasterSim or INTO-CPS.
 #[unsafe(no_mangle)]
 pub extern "C" fn gyrator_system_from_file(
     path: Text<'_>,

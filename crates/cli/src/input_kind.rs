@@ -33,6 +33,10 @@ pub(crate) enum Kind {
     Ssp,
     /// A system of the Open Simulation Platform: description or folder.
     Osp,
+    /// A project of MasterSim.
+    MasterSim,
+    /// A multi-model of INTO-CPS.
+    IntoCps,
     /// A folder with a system of either standard.
     TwoSystems,
     /// A study file.
@@ -110,7 +114,7 @@ pub(crate) fn expect(path: &Path, wanted: Wanted) -> Result<Option<Kind>, Refusa
 impl Wanted {
     fn takes(self, kind: &Kind) -> bool {
         match self {
-            Self::System => matches!(kind, Kind::Toml | Kind::Ssp | Kind::Osp),
+            Self::System => kind.is_system(),
             Self::Described => Self::System.takes(kind) || Self::Fmu.takes(kind),
             // The reader of archives lists what an archive holds instead.
             Self::Fmu => match kind {
@@ -150,6 +154,17 @@ impl fmt::Display for Wanted {
 }
 
 impl Kind {
+    /// Whether it is a system, in any format.
+    pub(crate) fn is_system(&self) -> bool {
+        *self == Self::Toml || self.is_foreign_system()
+    }
+
+    /// Whether it is a system in a format of another tool or of a standard.
+    pub(crate) fn is_foreign_system(&self) -> bool {
+        let formats = [Self::Ssp, Self::Osp, Self::MasterSim, Self::IntoCps];
+        formats.contains(self)
+    }
+
     /// The kind of a plain file or a folder. Pipes and devices are not read.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let facts = path.metadata().ok()?;
@@ -213,10 +228,12 @@ impl Kind {
         let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
         match text.as_bytes().first()? {
             b'<' => Self::of_xml(text),
+            b'{' if is_multi_model(text) => Some(Self::IntoCps),
             b'{' => Some(Self::Json),
             b'[' if is_json() => Some(Self::Json),
             _ if is_header_of_table(text) => Some(Self::Table),
             _ if is_header_of_study(text) => Some(Self::StudyTable),
+            _ if is_project(text) => Some(Self::MasterSim),
             _ => Self::of_toml(text),
         }
     }
@@ -278,7 +295,7 @@ impl Kind {
         let verb = match self {
             Self::Fmu(version) if is_supported(version) => "simulate",
             Self::ModelDescription(_) => "validate",
-            Self::Toml | Self::Ssp | Self::Osp => "run",
+            kind if kind.is_system() => "run",
             Self::Study => "study",
             Self::Fit => "fit",
             Self::Scenario => return Some("gyrator run SYSTEM --scenario FILE".to_owned()),
@@ -333,7 +350,10 @@ impl Kind {
                 None => format!("a folder is a system if it holds a {SSP} or an {OSP}"),
             }),
             (Self::Archive, _) => misplaced(path),
-            (Self::Toml | Self::Ssp | Self::Osp, Wanted::Subject) => Some(format!(
+            (Self::Json, Wanted::System | Wanted::Described) => Some(format!(
+                "a multi-model of INTO-CPS has `fmus`; its times and algorithm come with `--coe {name}`"
+            )),
+            (kind, Wanted::Subject) if kind.is_system() => Some(format!(
                 "`gyrator inspect {name}` shows the faults of a system"
             )),
             _ => self.call(path).map(|call| format!("`{call}` takes it")),
@@ -351,6 +371,8 @@ impl fmt::Display for Kind {
             Self::Toml => "a system file",
             Self::Ssp => "a system of the SSP standard",
             Self::Osp => "a system of the Open Simulation Platform",
+            Self::MasterSim => "a project of MasterSim",
+            Self::IntoCps => "a multi-model of INTO-CPS",
             Self::Study => "a study file",
             Self::Fit => "a fit file",
             Self::Scenario => "a scenario file",
@@ -412,6 +434,23 @@ fn is_header_of_study(text: &str) -> bool {
     ["case", "stop_reason", "message"].into_iter().all(has)
 }
 
+/// Whether JSON has the object `fmus`.
+fn is_multi_model(text: &str) -> bool {
+    let mut after = text.match_indices("\"fmus\"");
+    after.any(|(at, key)| {
+        let rest = text[at + key.len()..].trim_start().strip_prefix(':');
+        rest.is_some_and(|rest| rest.trim_start().starts_with('{'))
+    })
+}
+
+/// Whether a line has the keyword `simulator` of MasterSim, and not as a key of TOML.
+fn is_project(text: &str) -> bool {
+    let words = text.lines().map(|line| line.split_whitespace());
+    let mut starts = words.map(|mut words| (words.next(), words.next()));
+    starts
+        .any(|(first, second)| first == Some("simulator") && second.is_some_and(|word| word != "="))
+}
+
 /// What to do about an archive with a folder around everything.
 fn misplaced(archive: &Path) -> Option<String> {
     let zip = ZipArchive::new(File::open(archive).ok()?).ok()?;
@@ -430,17 +469,13 @@ fn misplaced(archive: &Path) -> Option<String> {
 fn only_system(folder: &Path) -> Option<String> {
     let names = std::fs::read_dir(folder).ok()?;
     let names = names.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let endings = [".toml", ".ssp", ".ssd", ".xml"];
+    let endings = [".toml", ".ssp", ".ssd", ".xml", ".msim", ".json"];
     let is_named = |name: &String| {
         endings.iter().any(|ending| name.ends_with(ending)) || folder.join(name).is_dir()
     };
     let names = names.filter(is_named);
-    let is_system = |name: &String| {
-        matches!(
-            Kind::of(&folder.join(name)),
-            Some(Kind::Toml | Kind::Ssp | Kind::Osp)
-        )
-    };
+    let is_system =
+        |name: &String| Kind::of(&folder.join(name)).is_some_and(|kind| kind.is_system());
     let mut systems = names.filter(is_system);
     systems.next().filter(|_| systems.next().is_none())
 }
@@ -454,6 +489,13 @@ mod tests {
         let description = |version: &str| Kind::ModelDescription(version.to_owned());
         for (text, kind) in [
             ("{\"a\": 1}", Some(Kind::Json)),
+            ("{\"a\": 1, \"fmus\" : { } }", Some(Kind::IntoCps)),
+            ("{\"fmus\": [] }", Some(Kind::Json)),
+            (
+                "# Created: x\nsimulator 0 0 a #fff a.fmu\n",
+                Some(Kind::MasterSim),
+            ),
+            ("system = \"a.toml\"\nsimulator = 1\n", Some(Kind::Study)),
             ("[1, 2]", Some(Kind::Json)),
             ("[experiment]\nstep_size = 1", Some(Kind::Toml)),
             ("[[connections]]\nfrom = 1", Some(Kind::Toml)),

@@ -1,6 +1,6 @@
 //! Systems as verbs open them, in any format.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use gyrator::system::{FmuCache, further_problems};
@@ -21,6 +21,9 @@ pub(crate) struct SystemOptions {
     /// Read NAME.ssd of an SSP instead of SystemStructure.ssd
     #[arg(long, value_name = "NAME", help_heading = "Experiment")]
     variant: Option<String>,
+    /// Times and algorithm of a multi-model of INTO-CPS: its JSON file, often coe.json
+    #[arg(long, value_name = "FILE", help_heading = "Experiment")]
+    coe: Option<PathBuf>,
 }
 
 /// Reads a system in the format that its content has; by its file extension if that is not known.
@@ -52,6 +55,19 @@ pub(crate) fn read(
         let text = format!("--variant: {} has no variants", path.display());
         return Err(Failure::usage(text).help("name another system file"));
     }
+    let is_into_cps = || kind.is_none() && gyrator_ssp::is_into_cps(path);
+    if kind == Some(Kind::IntoCps) || is_into_cps() {
+        let coe = options.coe.as_deref();
+        return Ok(gyrator_ssp::read_into_cps(path, coe, limits)?);
+    }
+    if options.coe.is_some() {
+        let text = format!("--coe: {} is no multi-model of INTO-CPS", path.display());
+        return Err(Failure::usage(text).help("leave the option out"));
+    }
+    let is_mastersim = || kind.is_none() && gyrator_ssp::is_mastersim(path);
+    if kind == Some(Kind::MasterSim) || is_mastersim() {
+        return Ok(gyrator_ssp::read_mastersim(path, limits)?);
+    }
     let is_osp = || kind.is_none() && gyrator_ssp::is_osp(path);
     if kind == Some(Kind::Osp) || is_osp() {
         return Ok(gyrator_ssp::read_osp(path, limits)?);
@@ -82,8 +98,14 @@ pub(crate) fn read_as_toml(
     limits: Limits,
 ) -> Result<SystemFile, Failure> {
     let (system, _) = read(path, options, limits)?;
-    let is_by_content = matches!(Kind::of(path), Some(Kind::Ssp | Kind::Osp));
-    if is_by_content || gyrator_ssp::is_ssp(path) || gyrator_ssp::is_osp(path) {
+    let is_by_content = Kind::of(path).is_some_and(|kind| kind.is_foreign_system());
+    let by_name = [
+        gyrator_ssp::is_ssp,
+        gyrator_ssp::is_osp,
+        gyrator_ssp::is_mastersim,
+        gyrator_ssp::is_into_cps,
+    ];
+    if is_by_content || by_name.iter().any(|is_such| is_such(path)) {
         return Ok(toml_file::as_toml(system)?);
     }
     Ok(system)

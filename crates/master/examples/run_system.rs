@@ -1,4 +1,4 @@
-//! Reads a system from a file (TOML, SSP or OSP), runs it at two macro-steps, and prints its verdicts:
+//! Reads a system from a file (in any format), runs it at two macro-steps, and prints its verdicts:
 //! `cargo run --example run_system -- system.toml`.
 
 use gyrator::system::FmuCache;

@@ -131,6 +131,11 @@ impl Package {
         Some(self.shown.join(found.first()?))
     }
 
+    /// A file by its path, relative to the folder of the description.
+    pub(crate) fn beside(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
+    }
+
     /// The FMU that a URI names, and whether it is to have a process of its own: `proxyfmu` is
     /// libcosim's address of such an FMU, with the file in its query.
     pub(crate) fn fmu(&self, uri: &str) -> Result<(Reference, bool), String> {

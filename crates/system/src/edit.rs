@@ -61,6 +61,10 @@ impl SystemFile {
             }
             MissingTime::StepSize if is("xml") => "add `BaseStepSize`".to_owned(),
             MissingTime::StopTime if is("xml") => "add `EndTime`".to_owned(),
+            MissingTime::StepSize if is("json") => {
+                "give the file with `algorithm`: --coe".to_owned()
+            }
+            MissingTime::StopTime if is("json") => "give the file with `endTime`: --coe".to_owned(),
             _ => format!("add `{key} = …` to [experiment]"),
         };
         format!("{place}, or pass {option}")

@@ -1,14 +1,15 @@
-//! `gyrator export`: a system with its FMUs, for other tools.
+//! `gyrator export`: a system with its FMUs, for other tools, or as a system file that you can change.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 
 use clap::Args;
 use gyrator::block::block_files;
 use gyrator::system::{FmuCache, expand_patterns};
 use gyrator_fmu::OpenError;
 use gyrator_ssp::WriteError;
-use gyrator_system::{Spanned, SystemFile, Value};
+use gyrator_system::{Source, Spanned, SystemFile, Value, toml_file};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, is_named};
@@ -22,7 +23,7 @@ pub(super) struct Options {
     /// The system file
     #[arg(value_name = "SYSTEM")]
     system: PathBuf,
-    /// Write an SSP 1.0 package with the FMUs in it
+    /// Write an SSP 1.0 package with the FMUs in it; or, as FILE.toml, a system file that names them
     #[arg(long, short = 'o', value_name = "FILE.ssp")]
     output_file: PathBuf,
     #[command(flatten)]
@@ -35,12 +36,13 @@ pub(super) struct Options {
     fmus: FmuOptions,
 }
 
-/// Writes the package.
+/// Writes the package or the system file.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let target = &options.output_file;
-    if !is_named(target, "ssp") {
+    let is_toml = is_named(target, "toml");
+    if !is_toml && !is_named(target, "ssp") {
         let text = format!(
-            "--output-file {}: the name must end in .ssp",
+            "--output-file {}: the name must end in .ssp or .toml",
             target.display()
         );
         return Err(Failure::usage(text));
@@ -54,9 +56,63 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));
     }
-    package(system, target, &options.fmus)?;
+    if is_toml {
+        write_toml(system, target)?;
+    } else {
+        package(system, target, &options.fmus)?;
+    }
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)
+}
+
+/// Writes a system file beside the FMUs, or anywhere: paths out of its folder are absolute.
+fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
+    if system.unpacked.folder().is_some() {
+        let text = "the FMUs are in an archive, and a system file names files";
+        return Err(Failure::usage(text).help("unpack the archive, and export its folder"));
+    }
+    let whole = |path: &Path| absolute(path).map_err(|error| Failure::not_created(target, &error));
+    let place = whole(target)?;
+    let folder = place.parent().unwrap_or(Path::new(""));
+    let relative = |path: PathBuf| {
+        let path = whole(&path)?;
+        Ok::<_, Failure>(
+            path.strip_prefix(folder)
+                .map_or(path.clone(), Path::to_owned),
+        )
+    };
+    let components = system.components.iter();
+    let files: Vec<_> = components
+        .map(|component| block_files(component, &system))
+        .collect();
+    let scenario = system.scenario_path();
+    for (component, files) in system.components.iter_mut().zip(files) {
+        if !component.fmu.value.as_os_str().is_empty() {
+            component.fmu.value = whole(&component.fmu.value)?;
+        }
+        for directory in &mut component.library_path {
+            directory.value = whole(&directory.value)?;
+        }
+        for (parameter, path) in files {
+            if let Some(block) = &mut component.block {
+                let path = relative(path)?.to_string_lossy().into_owned();
+                block.parameters[parameter].1.value = Value::String(path);
+            }
+        }
+    }
+    if let Some(path) = scenario {
+        system.experiment.scenario = Some(Spanned::unplaced(relative(path)?));
+    }
+    for access in system
+        .hosts
+        .iter_mut()
+        .filter_map(|host| host.access.as_mut())
+    {
+        access.value = whole(&access.value)?;
+    }
+    system.source = Arc::new(Source::new(&place, ""));
+    let text = toml_file::to_toml(&system);
+    screen::file(target, &text).map_err(|error| Failure::not_created(target, &error))
 }
 
 /// Writes the package of a system.

@@ -36,6 +36,7 @@ mod markdown;
 mod new_fmu;
 mod new_system;
 mod osp;
+mod other_tools;
 mod outputs;
 mod packing;
 mod plots;

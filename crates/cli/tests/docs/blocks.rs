@@ -102,8 +102,8 @@ fn commands_that_are_not_run_have_known_options() {
 /// Every block has a language that a test, or the note on it, is about.
 #[test]
 fn blocks_have_a_known_language() {
-    const KNOWN: [&str; 10] = [
-        "sh", "setup", "text", "toml", "rust", "python", "c", "xml", "yaml", "csv",
+    const KNOWN: [&str; 11] = [
+        "sh", "setup", "text", "toml", "rust", "python", "c", "xml", "yaml", "csv", "json",
     ];
     for page in pages() {
         for block in &page.blocks {

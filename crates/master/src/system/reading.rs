@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use gyrator_fmu::Limits;
-use gyrator_ssp::{Options, is_osp, is_ssp, read_osp};
+use gyrator_ssp::{
+    Options, is_into_cps, is_mastersim, is_osp, is_ssp, read_into_cps, read_mastersim, read_osp,
+};
 use gyrator_system::{Problem, SystemFile, toml_file};
 
 use crate::start_error::StartError;
@@ -15,6 +17,12 @@ pub(super) fn read(path: &Path) -> Result<(SystemFile, Vec<Problem>), StartError
     }
     if is_osp(path) {
         return Ok(read_osp(path, Limits::default())?);
+    }
+    if is_mastersim(path) {
+        return Ok(read_mastersim(path, Limits::default())?);
+    }
+    if is_into_cps(path) {
+        return Ok(read_into_cps(path, None, Limits::default())?);
     }
     Ok(toml_file::read(path)?)
 }

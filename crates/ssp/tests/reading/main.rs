@@ -4,6 +4,8 @@
 
 mod bad_files;
 mod files;
+mod into_cps;
+mod mastersim;
 mod osp;
 mod parameters;
 mod round_trip;
