@@ -112,13 +112,12 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
 
 fn session(options: &Options) -> Result<Session<'_>, Failure> {
     let begin = Instant::now();
-    let (mut system, warnings) = system_input::read(
-        &options.system,
-        &options.input,
-        options.session.fmus.limits(),
-    )?;
-    options.experiment.apply(&mut system.experiment)?;
-    options.coupling.apply(&mut system);
+    let limits = options.session.fmus.limits();
+    let (mut system, warnings) =
+        system_input::read_with(&options.system, &options.input, limits, |system| {
+            options.coupling.apply(system);
+            options.experiment.apply(&mut system.experiment)
+        })?;
     options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);
