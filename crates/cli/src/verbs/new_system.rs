@@ -13,7 +13,7 @@ use gyrator::system::{
 };
 use gyrator_fmu::{DefaultExperiment, Fmu};
 use gyrator_ssp::power_ports;
-use gyrator_system::toml_file::{bond_to_toml, literal, to_toml};
+use gyrator_system::toml_file::{GUESS, bond_to_toml, literal, to_toml};
 use gyrator_system::{Component, Connection, Spanned, SystemFile, Value};
 
 use super::simulate::not_opened;
@@ -243,7 +243,7 @@ impl Draft {
 fn marked(text: &str, key: &str) -> String {
     let start = format!("{key} = ");
     let line = |line: &str| match line.starts_with(&start) {
-        true => format!("{line}    # s; a guess: no FMU recommends one\n"),
+        true => format!("{line}    # s{GUESS}\n"),
         false => format!("{line}\n"),
     };
     text.lines().map(line).collect()
