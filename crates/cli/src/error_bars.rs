@@ -187,7 +187,10 @@ impl Assessed {
                 bar.order
                     .map(|order| format!("{order:.1}"))
                     .unwrap_or_default(),
-                number(bar.step_for),
+                match bar.is_largest_step {
+                    true => format!("\u{2265} {}", number(bar.step_for)),
+                    false => number(bar.step_for),
+                },
                 verdict,
             ]);
         }

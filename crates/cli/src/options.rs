@@ -97,7 +97,11 @@ impl ExperimentOptions {
             Some(_) => "--duration",
             None => whence("--stop-time", self.stop_time),
         };
-        let is_of_file = self.start_time.or(self.stop_time).or(self.duration).is_none();
+        let is_of_file = self
+            .start_time
+            .or(self.stop_time)
+            .or(self.duration)
+            .is_none();
         let start = experiment.start();
         match &experiment.stop_time {
             Some(stop) if stop.value <= start && !is_of_file => {

@@ -10,7 +10,7 @@ pub struct Tolerance {
     /// Part of the reference's value.
     pub relative: f64,
     /// In the unit of the column. If `None`, `relative` times the greatest |reference| of the column: a relative tolerance alone
-    /// refuses any deviation where a signal crosses zero. Modelica's csv-compare and the FMI cross-check also measure
+    /// refuses any deviation where a signal crosses zero. Modelica's csv-compare also measures
     /// deviations by the range of a signal.
     pub absolute: Option<f64>,
     /// Accepts a lone sample that is out of tolerance if the result has the value there that the
@@ -67,6 +67,8 @@ pub struct ColumnComparison {
     pub max_absolute: f64,
     /// Largest |result − reference| / |reference|, over samples with a reference other than 0.
     pub max_relative: f64,
+    /// `max_absolute` over the range of the reference, of finite values; over its size if it is constant.
+    pub of_range: f64,
     /// Root of the mean squared deviation.
     pub rms: f64,
     /// Time in s of the first sample out of tolerance.
@@ -111,7 +113,10 @@ impl fmt::Display for Comparison {
         }
         if self.uncovered > 0 && !self.columns.is_empty() {
             let rows = rows(self.uncovered);
-            writeln!(f, "{rows} of the reference lie outside of the result's time")?;
+            writeln!(
+                f,
+                "{rows} of the reference lie outside of the result's time"
+            )?;
         }
         if !self.additional.is_empty() {
             let (columns, names) = (self.additional.len(), listed(&self.additional));
@@ -199,7 +204,11 @@ pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comp
         additional: Vec::new(),
         uncovered: places.iter().filter(|place| place.is_none()).count(),
         additional_rows: rows_outside(result, reference),
-        period: reference.time.first().copied().zip(reference.time.last().copied()),
+        period: reference
+            .time
+            .first()
+            .copied()
+            .zip(reference.time.last().copied()),
     };
     for expected in &reference.series {
         match found.get(&*expected.name) {
@@ -302,6 +311,7 @@ fn compare_columns(
         absolute,
         max_absolute: figures.max_absolute,
         max_relative: figures.max_relative,
+        of_range: figures.max_absolute / range(&expected.values),
         rms: figures.rms(),
         first_out_of_tolerance: figures.first_out,
         out_of_tolerance: figures.out,
@@ -309,6 +319,24 @@ fn compare_columns(
         compared: figures.count + shifted,
         uncovered: places.iter().filter(|place| place.is_none()).count(),
     }
+}
+
+/// The difference of the greatest and the least finite value; |value| if they are equal, and 1 if that is 0.
+fn range(values: &Values) -> f64 {
+    let Values::Numbers(numbers) = values else {
+        return 1.0;
+    };
+    let finite = numbers.iter().copied().filter(|number| number.is_finite());
+    let ends = finite.fold(None, |ends: Option<(f64, f64)>, number| {
+        let (least, greatest) = ends.unwrap_or((number, number));
+        Some((least.min(number), greatest.max(number)))
+    });
+    let (least, greatest) = ends.unwrap_or_default();
+    let candidates = [greatest - least, greatest.abs()];
+    candidates
+        .into_iter()
+        .find(|range| *range > 0.0)
+        .unwrap_or(1.0)
 }
 
 /// Statistics over the samples of a column.
@@ -363,11 +391,7 @@ fn deviation(
     }
 }
 
-fn deviation_of_numbers(
-    found: f64,
-    expected: f64,
-    allowed: impl Fn(f64) -> f64,
-) -> Deviation {
+fn deviation_of_numbers(found: f64, expected: f64, allowed: impl Fn(f64) -> f64) -> Deviation {
     if found == expected || found.is_nan() && expected.is_nan() {
         return Deviation {
             size: expected.abs(),

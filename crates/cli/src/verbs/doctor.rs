@@ -72,7 +72,6 @@ pub(super) struct Options {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
-    overwriting::refuse_without_folder(&outputs)?;
     writing::check(options.write.as_deref())?;
     let plan = Plan::without_files(&options.system, &options.execution);
     plan.carry_out().unwrap_or_else(|| examine_here(&options))
@@ -125,7 +124,9 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
     let exit = exit(&diagnosis, options.write.is_some());
     if let Some(path) = options.write.as_ref().filter(|_| exit != Exit::Success) {
         let path = path.display();
-        screen::message(&format!("{path} is not written: no stable coupling was found\n"));
+        screen::message(&format!(
+            "{path} is not written: no stable coupling was found\n"
+        ));
     } else if let Some(path) = &options.write {
         surroundings::in_own(|| writing::write(path, &given, &diagnosis, options))?;
         if !options.json {

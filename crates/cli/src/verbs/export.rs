@@ -50,6 +50,7 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let limits = options.fmus.limits();
     let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
     overwriting::refuse_files_of(&system, &outputs)?;
+    overwriting::refuse_foreign(target, PACKAGE_HEAD)?;
     set_start_values(&mut system, options.start_value)?;
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));
@@ -58,6 +59,9 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     screen::print(&format!("{}\n", target.display()))?;
     Ok(Exit::Success)
 }
+
+/// The entry of a package that names its maker.
+const PACKAGE_HEAD: &str = "SystemStructure.ssd";
 
 /// Writes the package of a system.
 pub(super) fn package(system: SystemFile, target: &Path, fmus: &FmuOptions) -> Result<(), Failure> {

@@ -251,8 +251,7 @@ fn refuse_outputs(options: &Options, outputs: &[(&'static str, &Path)]) -> Resul
     let recorded = recorded.map(|path| ("the recording", path));
     let mut inputs = vec![("the system file", &*options.system)];
     inputs.extend(recorded);
-    overwriting::refuse(outputs, &inputs)?;
-    overwriting::refuse_without_folder(outputs)
+    overwriting::refuse(outputs, &inputs)
 }
 
 /// Writes what was learned, and prints the summary.

@@ -70,6 +70,7 @@ pub(super) fn run(options: Options, packed_fmu: &[u8]) -> Result<Exit, Failure> 
             options.experiment.apply(&mut system.experiment)
         })?;
     overwriting::refuse_files_of(&system, &outputs)?;
+    overwriting::refuse_foreign(target, "modelDescription.xml")?;
     set_start_values(&mut system, options.start_value)?;
     for problem in &warnings {
         warn(&problem.message);

@@ -197,7 +197,7 @@ pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
 }
 
 /// Some names, and the number of the others.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let more = names.len().saturating_sub(SHOWN);
     let shown = names[..names.len() - more].join(", ");

@@ -74,9 +74,6 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     outputs.extend(options.features.iter().flat_map(Feature::output));
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
-    // The result file says by itself, and at once, that it has no folder.
-    outputs.retain(|(option, _)| *option != "--output-file");
-    overwriting::refuse_without_folder(&outputs)?;
     let read = || session(&options).map(|session| session.system);
     let mut plan = options.session.plan(&options.system, features(&options));
     plan.read = Some(&read);

@@ -70,7 +70,10 @@ fn no_unstable_system_is_written() {
     std::fs::remove_file(bench.path("out.toml")).unwrap();
     let late = "doctor system.toml --time-limit 1e-9 --json".split(' ');
     let late = bench.run(late);
-    assert!(late.stdout.contains("there is no time left to try other couplings"));
+    assert!(
+        late.stdout
+            .contains("there is no time left to try other couplings")
+    );
 }
 
 #[test]

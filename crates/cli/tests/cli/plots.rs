@@ -348,7 +348,8 @@ fn columns_that_another_result_lacks_are_named() {
     }
     let none = bench.run(["plot", "out.csv", "b.x", "--with", "other.csv"]);
     assert_eq!(none.code, Some(2), "{}", none.stderr);
-    let words = "--with other.csv: it has none of the columns that are drawn: b.x\n  help: it has a.x\n";
+    let words =
+        "--with other.csv: it has none of the columns that are drawn: b.x\n  help: it has a.x\n";
     assert!(none.stderr.contains(words), "{}", none.stderr);
 }
 

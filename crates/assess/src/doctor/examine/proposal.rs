@@ -305,7 +305,9 @@ impl Examination<'_, '_> {
             step_size: self.step,
             factor: 1.0,
             reason: match (is_spent, &self.courses) {
-                (true, _) => "there is no time left to try other couplings: give more by --time-limit",
+                (true, _) => {
+                    "there is no time left to try other couplings: give more by --time-limit"
+                }
                 (false, Some(_)) => "no other coupling was found to be better",
                 (false, None) => "no other coupling was tried, as the error is not known",
             }
@@ -359,7 +361,8 @@ impl Examination<'_, '_> {
         let levels = stability.levels.iter();
         let seen = levels.filter(|level| level.finding == Finding::Stable);
         let factors = seen.map(|level| level.step_size / self.step);
-        let whole = factors.filter(|factor| (whole_or_inverse(*factor) / factor - 1.0).abs() < 1e-9);
+        let whole =
+            factors.filter(|factor| (whole_or_inverse(*factor) / factor - 1.0).abs() < 1e-9);
         let below = whole.filter(|factor| largest.is_some_and(|largest| *factor <= largest));
         Ok(below.map(whole_or_inverse).reduce(f64::max))
     }
