@@ -113,10 +113,7 @@ impl fmt::Display for Comparison {
         }
         if self.uncovered > 0 && !self.columns.is_empty() {
             let rows = rows(self.uncovered);
-            writeln!(
-                f,
-                "{rows} of the reference lie outside of the result's time"
-            )?;
+            writeln!(f, "{rows} of the reference outside of the result's time")?;
         }
         if !self.additional.is_empty() {
             let (columns, names) = (self.additional.len(), listed(&self.additional));

@@ -90,7 +90,7 @@ fn mistakes_are_refused_before_any_run() {
             2,
             "the name must end in .toml",
         ),
-        (&["system.toml", "--write", "no/out.toml"], 1, "mkdir -p no"),
+        (&["system.toml", "--write", "no/out.toml"], 2, "mkdir -p no"),
         (&["system.toml", "--write", "system.toml"], 2, "system.toml"),
         (&["system.toml", "--probe-steps", "0"], 2, "--probe-steps"),
         (&["system.toml", "--error=-1"], 2, "--error"),
