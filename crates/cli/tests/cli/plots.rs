@@ -342,7 +342,12 @@ fn columns_that_another_result_lacks_are_named() {
     bench.write("other.csv", "time,a.x\n0,1\n2,1\n");
     for variables in [&["a.x", "b.x"][..], &["?.x"]] {
         let with = ["--with", "other.csv", "-o", "out.svg"];
-        let drawn = bench.run(["plot", "out.csv"].iter().chain(variables).chain(&with));
+        let drawn = bench.run(
+            ["plot", "out.csv"]
+                .into_iter()
+                .chain(variables.iter().copied())
+                .chain(with),
+        );
         assert_eq!(drawn.code, Some(0), "{}", drawn.stderr);
         assert_eq!(drawn.stderr, "other.csv lacks b.x\n");
     }

@@ -84,7 +84,7 @@ fn a_variable_that_is_not_there_leaves_an_earlier_result() {
             "--output-variable",
             "nosuch",
         ];
-        let outcome = bench.run(command.iter().chain(way));
+        let outcome = bench.run(command.into_iter().chain(way.iter().copied()));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
         assert_eq!(bench.read("out.csv"), "time,x\n0,1\n");
     }
