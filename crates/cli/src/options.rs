@@ -92,7 +92,10 @@ impl ExperimentOptions {
     /// Refuses options that leave no time to simulate. What a file says alone is checked with the file.
     fn check_period(&self, experiment: &Experiment) -> Result<(), Failure> {
         let whence = |option, given: Option<f64>| given.map_or("of the file", |_| option);
-        let start_from = whence("--start-time", self.start_time);
+        let start_from = match experiment.start_time {
+            Some(_) => whence("--start-time", self.start_time),
+            None => "by default",
+        };
         let stop_from = match self.duration {
             Some(_) => "--duration",
             None => whence("--stop-time", self.stop_time),
