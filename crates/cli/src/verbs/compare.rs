@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input_file::is_same_unit;
 use crate::input_kind::{self, Wanted};
+use crate::numbers::short;
 use crate::options::{RenameOptions, not_negative};
 use crate::table_options::TimeOptions;
 use crate::verbs::plot::listed;
@@ -233,7 +234,7 @@ fn table(comparison: &Comparison) -> String {
             column.name.clone(),
             column.compared.to_string(),
             column.out_of_tolerance.to_string(),
-            first.map_or_else(|| "-".to_owned(), |first| first.to_string()),
+            first.map_or_else(|| "-".to_owned(), short),
             format!("{:.3e}", column.max_absolute),
             format!("{:.3e}", column.of_range),
             format!("{:.3e}", column.rms),
