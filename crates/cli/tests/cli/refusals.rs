@@ -55,7 +55,8 @@ fn a_run_without_time_is_refused() {
 #[test]
 fn an_option_repairs_a_value_of_the_file() {
     let bench = Bench::new();
-    let wrong = OSCILLATORS.replace("step_size = 1e-3", "step_size = -1\nexchange = \"stail\"");
+    let wrong = OSCILLATORS.replace("step_size = 1e-3", "step_size = -1");
+    let wrong = wrong.replace("exchange = \"stale\"", "exchange = \"stail\"");
     bench.write("system.toml", &wrong);
     let repair = ["--step-size", "0.001", "-e", "0.01", "--exchange", "stale"];
     let outcome = bench.run(["run", "system.toml"].into_iter().chain(repair));
