@@ -285,12 +285,17 @@ impl Session<'_> {
         ))
     }
 
-    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
-        self.check_end()?;
+    /// Refuses outputs that are files of the system.
+    fn refuse_outputs(&self) -> Result<(), Failure> {
         let mut outputs: Vec<Named<'_>> = self.options.results.output().into_iter().collect();
         outputs.extend(self.features.iter().flat_map(|feature| feature.output()));
         outputs.extend(self.states.and_then(StateOptions::output));
-        overwriting::refuse_files_of(&self.system, &outputs)?;
+        overwriting::refuse_files_of(&self.system, &outputs)
+    }
+
+    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+        self.check_end()?;
+        self.refuse_outputs()?;
         let (described, resumed) = self.resumption()?;
         let table = self.input.map_or(Ok(None), InputTable::read)?;
         let fmus = FmuCache::new(self.options.fmus.open_options());
