@@ -42,13 +42,15 @@ pub(crate) fn replace(
 /// # Errors
 /// A wrong use of the command.
 pub(crate) fn refuse_foreign(path: &Path, head: &str) -> Result<(), Failure> {
+    // Packages say `gyrator`, packed FMUs its version; FMUs of `fmu-kit` are a user's own.
     const OWN: &str = "generationTool=\"gyrator";
     let is_own = || {
         let mut archive = zip::ZipArchive::new(File::open(path).ok()?).ok()?;
         let mut text = String::new();
         let entry = archive.by_name(head).ok()?;
         entry.take(1 << 16).read_to_string(&mut text).ok()?;
-        text.contains(OWN).then_some(())
+        let (_, rest) = text.split_once(OWN)?;
+        (!rest.starts_with(" fmu-kit")).then_some(())
     };
     let is_empty = || path.metadata().is_ok_and(|found| found.len() == 0);
     if !path.is_file() || is_empty() || is_own().is_some() {
