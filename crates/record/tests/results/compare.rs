@@ -71,7 +71,8 @@ fn missing_columns_and_missing_time_fail() {
     assert!(!comparison.holds());
     insta::assert_snapshot!(comparison, @r"
     `y` is missing in the result
-    `x`: 0 of 2 samples out of tolerance, 1 outside of the result's time; max. deviation 0.000e0 (relative 0.000e0), RMS 0.000e0
+    1 row of the reference outside of the result's time
+    not compared: 1 of the result's 2 columns, which the reference lacks: z
     0 of 2 columns are within tolerance
     ");
 }
