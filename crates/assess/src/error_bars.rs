@@ -174,6 +174,9 @@ pub struct ErrorBar {
     /// The macro-step, s, at which the error would be the wanted part of the signal's range; at most the largest one
     /// that was run.
     pub step_for: Option<f64>,
+    /// `step_for` is the largest one that was run: a larger one may also do.
+    #[serde(skip)]
+    pub is_largest_step: bool,
     /// The error relative to the range of the signal in the finest run, in a word.
     pub verdict: Verdict,
     /// How far the run is from the companion next to it in macro-step: root of the mean square, relative to the range
@@ -204,6 +207,7 @@ impl ErrorBar {
             max_error: None,
             order: None,
             step_for: None,
+            is_largest_step: false,
             verdict: Verdict::CannotTell,
             relative_difference: None,
             reason: Some(reason.into()),
@@ -316,17 +320,18 @@ impl<'a> Signal<'a> {
         let error = rms(&estimate);
         let is_rounding = differences.are_rounding(finest);
         let relative = if is_rounding { 0.0 } else { error / range };
-        let step_for = order.filter(|_| range > 0.0).map(|order| {
-            let longest = results.levels.factors()[1].max(1.0);
+        let largest = results.levels.factors()[1].max(1.0);
+        let longer = order.filter(|_| range > 0.0).map(|order| {
             let part = (wanted / relative).powf(results.levels.used_order(order).recip());
-            results.step_size * part.min(longest)
+            part.min(largest)
         });
         ErrorBar {
             variable: String::new(),
             error: Some(error),
             max_error: Some(greatest(&estimate)),
             order,
-            step_for,
+            step_for: longer.map(|longer| results.step_size * longer),
+            is_largest_step: longer == Some(largest),
             verdict: match diverges {
                 true => Verdict::Diverging,
                 false => Verdict::from_relative_error(relative),
@@ -581,8 +586,12 @@ mod tests {
             (bar.step_for.unwrap() / expected - 1.0).abs() < 1e-2,
             "{bar:?}"
         );
+        assert!(!bar.is_largest_step);
         let tiny = judge(Levels::HalfAndTwice, |t, h| t.sin() + 1e-3 * h * t.cos());
-        assert_eq!(tiny.step_for, Some(2.0 * STEP));
+        assert_eq!(
+            (tiny.step_for, tiny.is_largest_step),
+            (Some(2.0 * STEP), true)
+        );
     }
 
     #[test]

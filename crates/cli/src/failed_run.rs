@@ -23,6 +23,8 @@ pub(crate) fn failed(
         (Some((rows, file)), None) if failure.exit == Exit::Crashed => {
             failure.add(&format!("; {rows} kept in {file}"))
         }
+        // It says itself how many there are.
+        (Some(_), None) if failure.text().contains("rows are kept") => failure,
         (Some((rows, file)), None) => {
             failure.detail(format!("the rows until then are kept: {rows} in {file}"))
         }

@@ -195,8 +195,7 @@ impl Failure {
         let path = path.display();
         if error.kind() == std::io::ErrorKind::AlreadyExists {
             let text = format!("{path} exists already");
-            return Self::new(Exit::Failed, Message::error(text))
-                .help("choose another name, or delete it");
+            return Self::usage(text).help("choose another name, or delete it");
         }
         Self::new(Exit::Failed, Message::error(format!("{path}: {error}")))
     }

@@ -86,7 +86,36 @@ impl ExperimentOptions {
             input_kind::expect(path, Wanted::Scenario)?;
             experiment.scenario = Some(Spanned::unplaced(path.clone()));
         }
-        Ok(())
+        self.check_period(experiment)
+    }
+
+    /// Refuses options that leave no time to simulate. What a file says alone is checked with the file.
+    fn check_period(&self, experiment: &Experiment) -> Result<(), Failure> {
+        let whence = |option, given: Option<f64>| given.map_or("of the file", |_| option);
+        let start_from = match experiment.start_time {
+            Some(_) => whence("--start-time", self.start_time),
+            None => "by default",
+        };
+        let stop_from = match self.duration {
+            Some(_) => "--duration",
+            None => whence("--stop-time", self.stop_time),
+        };
+        let is_of_file = self
+            .start_time
+            .or(self.stop_time)
+            .or(self.duration)
+            .is_none();
+        let start = experiment.start();
+        match &experiment.stop_time {
+            Some(stop) if stop.value <= start && !is_of_file => {
+                let stop = stop.value;
+                let text = format!(
+                    "no time to simulate: the stop time {stop} s ({stop_from}) is not after the start time {start} s ({start_from})"
+                );
+                Err(Failure::usage(text).help("pass a later --stop-time, or a --duration"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

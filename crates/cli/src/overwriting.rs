@@ -9,8 +9,7 @@ use gyrator_record::is_same;
 use gyrator_system::SystemFile;
 use gyrator_worker::surroundings;
 
-use crate::exit::Exit;
-use crate::failure::{Failure, Message};
+use crate::failure::Failure;
 use crate::screen;
 
 /// A file of the command line: its option or its kind, and its path.
@@ -38,11 +37,37 @@ pub(crate) fn replace(
     })
 }
 
-/// Refuses outputs that are one of the inputs or another output: by device and inode if they exist,
-/// by their place if they do not.
+/// Refuses an archive that would replace one of another program; `head` is the entry of an archive that names its maker.
 ///
 /// # Errors
-/// A wrong use of the command, which names both.
+/// A wrong use of the command.
+pub(crate) fn refuse_foreign(path: &Path, head: &str) -> Result<(), Failure> {
+    // Packages say `gyrator`, packed FMUs its version; FMUs of `fmu-kit` are a user's own.
+    const OWN: &str = "generationTool=\"gyrator";
+    let is_own = || {
+        let mut archive = zip::ZipArchive::new(File::open(path).ok()?).ok()?;
+        let mut text = String::new();
+        let entry = archive.by_name(head).ok()?;
+        entry.take(1 << 16).read_to_string(&mut text).ok()?;
+        let (_, rest) = text.split_once(OWN)?;
+        (!rest.starts_with(" fmu-kit")).then_some(())
+    };
+    let is_empty = || path.metadata().is_ok_and(|found| found.len() == 0);
+    if !path.is_file() || is_empty() || is_own().is_some() {
+        return Ok(());
+    }
+    let text = format!(
+        "{} exists already, and gyrator has not made it",
+        path.display()
+    );
+    Err(Failure::usage(text).help("choose another name, or delete it"))
+}
+
+/// Refuses outputs that are one of the inputs or another output, by device and inode if they exist and by their place if
+/// they do not; outputs that are folders, and those of folders that are not there.
+///
+/// # Errors
+/// A wrong use of the command, which names both files, or the folder.
 pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), Failure> {
     for (index, (option, output)) in outputs.iter().enumerate() {
         let others = inputs.iter().chain(&outputs[..index]);
@@ -53,14 +78,11 @@ pub(crate) fn refuse(outputs: &[Named<'_>], inputs: &[Named<'_>]) -> Result<(), 
             }
         }
     }
-    Ok(())
+    refuse_without_folder(outputs)
 }
 
-/// Refuses outputs that a run would write at its end, and could not: folders, and files of folders that are not there.
-///
-/// # Errors
-/// A failure that names the option and the folder.
-pub(crate) fn refuse_without_folder(outputs: &[Named<'_>]) -> Result<(), Failure> {
+/// Refuses outputs that a verb would write at its end, and could not.
+fn refuse_without_folder(outputs: &[Named<'_>]) -> Result<(), Failure> {
     for (option, path) in outputs {
         let name = path.display();
         let (text, help) = if path.is_dir() {
@@ -75,7 +97,7 @@ pub(crate) fn refuse_without_folder(outputs: &[Named<'_>]) -> Result<(), Failure
         } else {
             continue;
         };
-        return Err(Failure::new(Exit::Failed, Message::error(text)).help(help));
+        return Err(Failure::usage(text).help(help));
     }
     Ok(())
 }
@@ -174,7 +196,7 @@ mod tests {
                 ],
                 false,
             ),
-            (vec![("-o", Path::new("/no/such/folder/out.csv"))], false),
+            (vec![("-o", Path::new("/no/such/folder/out.csv"))], true),
         ] {
             let refused = refuse(&outputs, &inputs);
             assert_eq!(refused.is_err(), is_refused, "{outputs:?}");

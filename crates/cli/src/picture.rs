@@ -56,13 +56,14 @@ impl PictureOptions {
 
     /// Writes the figure, or shows it.
     pub(crate) fn show(&self, figure: &Figure) -> Result<Exit, Failure> {
+        let notes = figure.notes.iter().map(|note| format!("{note}\n"));
+        let notes: String = notes.collect();
+        if self.output_file.is_some() && !self.preview {
+            screen::message(&notes);
+        }
         self.show_as(
             || figure.to_svg(),
-            |columns| {
-                let notes = figure.notes.iter().map(|note| format!("{note}\n"));
-                let notes: String = notes.collect();
-                format!("{}\n{}{notes}", figure.title, figure.to_text(columns))
-            },
+            |columns| format!("{}\n{}{notes}", figure.title, figure.to_text(columns)),
         )
     }
 

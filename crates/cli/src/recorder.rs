@@ -246,19 +246,22 @@ pub(crate) fn recorder(
     let flusher = None;
     let mut recorder = Recorder::new(FlushedFile { file, flusher }).selection(selection);
     let chosen = recorder.choose(&run.view());
-    chosen.map_err(|unknown: UnknownVariable| {
-        let advice = match unknown.closest {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "variables of the FMUs and `bond.…` can be recorded; `gyrator inspect` lists the variables of an FMU"
-                .to_owned(),
-        };
-        let text = format!(
-            "--output-variable {}: there is no such variable",
-            unknown.pattern
-        );
-        Failure::usage(text).help(advice)
-    })?;
+    chosen.map_err(|unknown| no_variable(&unknown))?;
     Ok(recorder)
+}
+
+/// A variable to be recorded that is not there.
+pub(crate) fn no_variable(unknown: &UnknownVariable) -> Failure {
+    let advice = match &unknown.closest {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "variables of the FMUs and `bond.…` can be recorded; `gyrator inspect` lists the variables of an FMU"
+            .to_owned(),
+    };
+    let text = format!(
+        "--output-variable {}: there is no such variable",
+        unknown.pattern
+    );
+    Failure::usage(text).help(advice)
 }
 
 /// A note on columns of variables that have a longer name than usual.

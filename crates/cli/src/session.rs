@@ -38,7 +38,7 @@ use crate::interrupt::Interrupt;
 use crate::live::Live;
 use crate::overwriting::{self, Named};
 use crate::provenance::{Hashing, Provenance};
-use crate::recorder::{ResultFile, recorder, renamed};
+use crate::recorder::{ResultFile, no_variable, recorder, renamed};
 use crate::screen;
 use crate::session_warnings::{costly_copies, shared_files, warning};
 use crate::state_options::{Resumed, Saving, StateOptions};
@@ -285,14 +285,21 @@ impl Session<'_> {
         ))
     }
 
-    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
-        self.check_end()?;
+    /// Refuses outputs that are files of the system.
+    fn refuse_outputs(&self) -> Result<(), Failure> {
         let mut outputs: Vec<Named<'_>> = self.options.results.output().into_iter().collect();
         outputs.extend(self.features.iter().flat_map(|feature| feature.output()));
         outputs.extend(self.states.and_then(StateOptions::output));
-        overwriting::refuse_files_of(&self.system, &outputs)?;
+        overwriting::refuse_files_of(&self.system, &outputs)
+    }
+
+    fn start(&self, interrupt: &Interrupt) -> Result<Running, Failure> {
+        self.check_end()?;
+        self.refuse_outputs()?;
         let (described, resumed) = self.resumption()?;
         let table = self.input.map_or(Ok(None), InputTable::read)?;
+        let fmus = FmuCache::new(self.options.fmus.open_options());
+        self.check_selection(&fmus, &described)?;
         self.remove_earlier_reports();
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
@@ -303,7 +310,6 @@ impl Session<'_> {
         let is_summarized = needs.summary || file.as_ref().is_some_and(ResultFile::keeps_metadata);
         let hashing = is_summarized.then(|| Hashing::start(&self.system, &self.inputs));
         let not_started = |error| Failure::not_started(error, &self.system);
-        let fmus = FmuCache::new(self.options.fmus.open_options());
         let system = fmus.system(described);
         let mut system = system.map_err(not_started)?;
         if let Some(feed_forward) = &self.feed_forward {
@@ -365,6 +371,24 @@ impl Session<'_> {
             copied: gyrator::system::copied_libraries(&system),
             shared: gyrator::system::shared_fmus(&system),
             stepping_since: Instant::now(),
+        })
+    }
+
+    /// Refuses variables that are not there before an earlier result is removed. Of a system with a step control it is seen
+    /// later; so is what else is wrong with a system.
+    fn check_selection(&self, fmus: &FmuCache, described: &SystemFile) -> Result<(), Failure> {
+        let selection = self.selection();
+        let control = described.experiment.step_control.as_ref();
+        let has_signals = control.is_some_and(|control| control.name.value != "fixed");
+        if selection.variables.is_empty() || has_signals {
+            return Ok(());
+        }
+        let system = fmus.system(described.clone());
+        let graph = system.and_then(|system| gyrator::system::resolved_graph(&system));
+        graph.map_or(Ok(()), |graph| {
+            selection
+                .check(&graph)
+                .map_err(|unknown| no_variable(&unknown))
         })
     }
 

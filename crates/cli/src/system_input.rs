@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use gyrator::system::{FmuCache, further_problems};
 use gyrator_fmu::{Limits, OpenOptions};
-use gyrator_system::{Problem, SystemFile, toml_file};
+use gyrator_system::{Problem, SystemFile, check, toml_file};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -32,6 +32,30 @@ pub(crate) fn read(
     options: &SystemOptions,
     limits: Limits,
 ) -> Result<(SystemFile, Vec<Problem>), Failure> {
+    read_with(path, options, limits, |_| Ok(()))
+}
+
+/// As [`read`], with values of the command line put in place of the file's. A value of a TOML file that is replaced is
+/// not judged.
+pub(crate) fn read_with(
+    path: &Path,
+    options: &SystemOptions,
+    limits: Limits,
+    replace: impl FnOnce(&mut SystemFile) -> Result<(), Failure>,
+) -> Result<(SystemFile, Vec<Problem>), Failure> {
+    if let Some((mut system, problems)) = read_package(path, options, limits)? {
+        replace(&mut system)?;
+        return Ok((system, problems));
+    }
+    read_toml(path, limits, replace)
+}
+
+/// Reads a system that is not TOML; `None` if it is.
+fn read_package(
+    path: &Path,
+    options: &SystemOptions,
+    limits: Limits,
+) -> Result<Option<(SystemFile, Vec<Problem>)>, Failure> {
     // A package may have variants only.
     let kind = match options.variant {
         Some(_) => None,
@@ -45,7 +69,7 @@ pub(crate) fn read(
             variant: options.variant.clone(),
             limits,
         };
-        return Ok(gyrator_ssp::read(path, &options)?);
+        return Ok(Some(gyrator_ssp::read(path, &options)?));
     }
     if !options.parameter_set.is_empty() {
         let text = format!("--parameter-set: {} has no parameter sets", path.display());
@@ -70,14 +94,22 @@ pub(crate) fn read(
     }
     let is_osp = || kind.is_none() && gyrator_ssp::is_osp(path);
     if kind == Some(Kind::Osp) || is_osp() {
-        return Ok(gyrator_ssp::read_osp(path, limits)?);
+        return Ok(Some(gyrator_ssp::read_osp(path, limits)?));
     }
-    read_toml(path, limits)
+    Ok(None)
 }
 
 /// A file with errors is read to its end, and its FMUs are opened, for all errors to be shown at once.
-fn read_toml(path: &Path, limits: Limits) -> Result<(SystemFile, Vec<Problem>), Failure> {
-    let (system, mut problems) = toml_file::read_partly(path)?;
+fn read_toml(
+    path: &Path,
+    limits: Limits,
+    replace: impl FnOnce(&mut SystemFile) -> Result<(), Failure>,
+) -> Result<(SystemFile, Vec<Problem>), Failure> {
+    let (mut system, mut problems) = toml_file::read_partly(path)?;
+    let of_file = check(&system);
+    replace(&mut system)?;
+    let left = check(&system);
+    problems.retain(|problem| !of_file.contains(problem) || left.contains(problem));
     if !problems.iter().any(Problem::is_error) {
         return Ok((system, problems));
     }

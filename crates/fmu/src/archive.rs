@@ -97,7 +97,7 @@ impl Archive {
         let length = file.read(&mut head).map_err(io)?;
         let same = file.try_clone().map_err(io)?;
         let zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
-            let reason = reason_of(&error, &head[..length]);
+            let reason = why_unreadable(&error, &head[..length]);
             OpenError::NotAnArchive {
                 path: path.to_owned(),
                 reason,
@@ -492,7 +492,9 @@ pub(crate) fn clean_name(raw: &str) -> Result<String, &'static str> {
     Ok(name.to_owned())
 }
 
-fn reason_of(error: &zip::result::ZipError, head: &[u8]) -> String {
+/// Why a file that begins so is not a readable ZIP archive, in words for users.
+#[must_use]
+pub fn why_unreadable(error: &zip::result::ZipError, head: &[u8]) -> String {
     if head.is_empty() {
         return "the file is empty".to_owned();
     }

@@ -71,7 +71,7 @@ mod unpacked;
 mod warning;
 pub mod xml;
 
-pub use archive::Limits;
+pub use archive::{Limits, why_unreadable};
 pub use compiling::Compiler;
 pub use description::*;
 pub use elf::{exported_symbols, needed_libraries};

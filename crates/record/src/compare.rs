@@ -9,12 +9,34 @@ use crate::table::{Place, Series, Side, Table, Values};
 pub struct Tolerance {
     /// Part of the reference's value.
     pub relative: f64,
-    /// In the unit of the column.
-    pub absolute: f64,
+    /// In the unit of the column. If `None`, `relative` times the greatest |reference| of the column: a relative tolerance alone
+    /// refuses any deviation where a signal crosses zero. Modelica's csv-compare also measures
+    /// deviations by the range of a signal.
+    pub absolute: Option<f64>,
     /// Accepts a lone sample that is out of tolerance if the result has the value there that the
     /// reference has one sample earlier or later. Tools that sum their steps see an event one sample
     /// apart from tools that compute their times.
     pub sample_shift: bool,
+}
+
+/// The absolute tolerance of a column of zeros, in its unit, if none is given: it has no size.
+const OF_ZEROS: f64 = 1e-9;
+
+impl Tolerance {
+    /// The absolute tolerance of a column with these values in the reference.
+    fn absolute_of(&self, expected: &Values) -> f64 {
+        let greatest = || match expected {
+            Values::Numbers(numbers) => {
+                let finite = numbers.iter().filter(|number| number.is_finite());
+                finite.fold(0.0_f64, |most, number| most.max(number.abs()))
+            }
+            Values::Text(_) => 0.0,
+        };
+        self.absolute.unwrap_or_else(|| match greatest() {
+            0.0 if self.relative > 0.0 => OF_ZEROS,
+            greatest => self.relative * greatest,
+        })
+    }
 }
 
 /// How far a result is from a reference, column by column.
@@ -26,6 +48,12 @@ pub struct Comparison {
     pub missing: Vec<String>,
     /// Names of the result's columns that the reference lacks.
     pub additional: Vec<String>,
+    /// Number of the reference's rows outside of the result's time, which fail all columns.
+    pub uncovered: usize,
+    /// Number of the result's rows outside of the reference's time, which are not compared.
+    pub additional_rows: usize,
+    /// First and last time of the reference, s.
+    pub period: Option<(f64, f64)>,
 }
 
 /// How far one column is from its reference.
@@ -33,10 +61,14 @@ pub struct Comparison {
 pub struct ColumnComparison {
     /// Name of the column.
     pub name: String,
+    /// The absolute tolerance, in the unit of the column.
+    pub absolute: f64,
     /// Largest |result − reference|; infinite if only one of the two is NaN, or texts differ.
     pub max_absolute: f64,
     /// Largest |result − reference| / |reference|, over samples with a reference other than 0.
     pub max_relative: f64,
+    /// `max_absolute` over the range of the reference, of finite values; over its size if it is constant.
+    pub of_range: f64,
     /// Root of the mean squared deviation.
     pub rms: f64,
     /// Time in s of the first sample out of tolerance.
@@ -72,14 +104,31 @@ impl Comparison {
     }
 }
 
-/// One line for each column that is missing or out of tolerance, and one that counts the others.
+/// What is not compared, and how many columns are within tolerance.
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = self.columns.len() + self.missing.len();
         for name in &self.missing {
             writeln!(f, "`{name}` is missing in the result")?;
         }
-        for column in self.columns.iter().filter(|column| !column.holds()) {
-            writeln!(f, "{column}")?;
+        if self.uncovered > 0 && !self.columns.is_empty() {
+            let rows = rows(self.uncovered);
+            writeln!(f, "{rows} of the reference outside of the result's time")?;
+        }
+        if !self.additional.is_empty() {
+            let (columns, names) = (self.additional.len(), listed(&self.additional));
+            let of_all = self.columns.len() + columns;
+            writeln!(
+                f,
+                "not compared: {columns} of the result's {of_all} columns, which the reference lacks: {names}"
+            )?;
+        }
+        if let (Some((first, last)), true) = (self.period, self.additional_rows > 0) {
+            let rows = rows(self.additional_rows);
+            writeln!(
+                f,
+                "not compared: {rows} of the result outside of the reference's time, {first} to {last} s"
+            )?;
         }
         if !self.has_samples() && self.missing.is_empty() {
             let absent = if self.columns.is_empty() {
@@ -90,8 +139,23 @@ impl fmt::Display for Comparison {
             return write!(f, "no sample is compared: the reference has no {absent}");
         }
         let held = self.columns.iter().filter(|column| column.holds()).count();
-        let all = self.columns.len() + self.missing.len();
         write!(f, "{held} of {all} columns are within tolerance")
+    }
+}
+
+fn rows(number: usize) -> String {
+    match number {
+        1 => "1 row".to_owned(),
+        more => format!("{more} rows"),
+    }
+}
+
+/// Some names, and the number of the others.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    match names.len().saturating_sub(SHOWN) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..SHOWN].join(", ")),
     }
 }
 
@@ -135,6 +199,13 @@ pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comp
         columns: Vec::new(),
         missing: Vec::new(),
         additional: Vec::new(),
+        uncovered: places.iter().filter(|place| place.is_none()).count(),
+        additional_rows: rows_outside(result, reference),
+        period: reference
+            .time
+            .first()
+            .copied()
+            .zip(reference.time.last().copied()),
     };
     for expected in &reference.series {
         match found.get(&*expected.name) {
@@ -154,6 +225,15 @@ pub fn compare(result: &Table, reference: &Table, tolerance: &Tolerance) -> Comp
         .filter(|series| !wanted.contains_key(&*series.name));
     comparison.additional = additional.map(|series| series.name.clone()).collect();
     comparison
+}
+
+/// Rows of the result outside of the reference's time, but for rounding.
+fn rows_outside(result: &Table, reference: &Table) -> usize {
+    let covers = |time: &&f64| reference.place(**time, Side::After).is_some();
+    match reference.time.is_empty() {
+        true => 0,
+        false => result.time.len() - result.time.iter().filter(covers).count(),
+    }
 }
 
 /// The place in the result of each sample of the reference.
@@ -193,7 +273,9 @@ fn compare_columns(
     times: &[f64],
     tolerance: &Tolerance,
 ) -> ColumnComparison {
-    let deviation = |row: usize, place: Place| deviation(found, place, expected, row, tolerance);
+    let absolute = tolerance.absolute_of(&expected.values);
+    let allowed = |size: f64| absolute + tolerance.relative * size;
+    let deviation = |row: usize, place: Place| deviation(found, place, expected, row, allowed);
     let samples: Vec<_> = places
         .iter()
         .enumerate()
@@ -223,8 +305,10 @@ fn compare_columns(
     }
     ColumnComparison {
         name: expected.name.clone(),
+        absolute,
         max_absolute: figures.max_absolute,
         max_relative: figures.max_relative,
+        of_range: figures.max_absolute / range(&expected.values),
         rms: figures.rms(),
         first_out_of_tolerance: figures.first_out,
         out_of_tolerance: figures.out,
@@ -232,6 +316,24 @@ fn compare_columns(
         compared: figures.count + shifted,
         uncovered: places.iter().filter(|place| place.is_none()).count(),
     }
+}
+
+/// The difference of the greatest and the least finite value; |value| if they are equal, and 1 if that is 0.
+fn range(values: &Values) -> f64 {
+    let Values::Numbers(numbers) = values else {
+        return 1.0;
+    };
+    let finite = numbers.iter().copied().filter(|number| number.is_finite());
+    let ends = finite.fold(None, |ends: Option<(f64, f64)>, number| {
+        let (least, greatest) = ends.unwrap_or((number, number));
+        Some((least.min(number), greatest.max(number)))
+    });
+    let (least, greatest) = ends.unwrap_or_default();
+    let candidates = [greatest - least, greatest.abs()];
+    candidates
+        .into_iter()
+        .find(|range| *range > 0.0)
+        .unwrap_or(1.0)
 }
 
 /// Statistics over the samples of a column.
@@ -273,11 +375,11 @@ fn deviation(
     place: Place,
     expected: &Series,
     row: usize,
-    tolerance: &Tolerance,
+    allowed: impl Fn(f64) -> f64,
 ) -> Deviation {
     match (&found.values, &expected.values) {
         (Values::Numbers(found), Values::Numbers(expected)) => {
-            deviation_of_numbers(place.interpolate(found), expected[row], tolerance)
+            deviation_of_numbers(place.interpolate(found), expected[row], allowed)
         }
         (Values::Text(found), Values::Text(expected)) => {
             equal_or_not(found[place.row] == expected[row])
@@ -286,7 +388,7 @@ fn deviation(
     }
 }
 
-fn deviation_of_numbers(found: f64, expected: f64, tolerance: &Tolerance) -> Deviation {
+fn deviation_of_numbers(found: f64, expected: f64, allowed: impl Fn(f64) -> f64) -> Deviation {
     if found == expected || found.is_nan() && expected.is_nan() {
         return Deviation {
             size: expected.abs(),
@@ -298,7 +400,7 @@ fn deviation_of_numbers(found: f64, expected: f64, tolerance: &Tolerance) -> Dev
         return equal_or_not(false);
     }
     let size = expected.abs();
-    let within = absolute <= tolerance.absolute + tolerance.relative * size;
+    let within = absolute <= allowed(size);
     Deviation {
         absolute,
         size,

@@ -38,6 +38,7 @@ mod memory_sink;
 #[cfg(feature = "parquet")]
 mod parquet_writer;
 mod part_file;
+mod physical_unit;
 mod queued_sink;
 mod read_error;
 #[cfg(feature = "parquet")]
@@ -77,6 +78,7 @@ pub use memory_sink::{
 #[cfg(feature = "parquet")]
 pub use parquet_writer::ParquetWriter;
 pub use part_file::{PartFile, is_same, rows_path, write_whole};
+pub use physical_unit::conversion_between;
 pub use queued_sink::QueuedSink;
 pub use read_error::{CsvError, ReadTableError};
 pub use result_file::{Block, Blocks, ResultFile};

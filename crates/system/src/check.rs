@@ -62,7 +62,11 @@ fn check_experiment(experiment: &Experiment, problems: &mut Vec<Problem>) {
             "`stop_time` ({}) is not after `start_time` ({start})",
             stop.value
         );
-        problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+        problems.push(
+            Problem::error("stop-before-start", message)
+                .at(&stop.span)
+                .help("set a later `stop_time`, or a positive `duration`"),
+        );
     }
     check_positive("step_size", experiment.step_size.as_ref(), problems);
     check_steps(experiment, problems);

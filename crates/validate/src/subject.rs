@@ -112,7 +112,12 @@ impl Subject {
 impl Contents {
     /// `again` is the same file, opened once more.
     fn read(file: File, again: File, limits: Limits) -> Result<Self, String> {
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+        let mut head = Vec::new();
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| {
+            // A reason without the beginning is still one.
+            let _ = (&again).take(64).read_to_end(&mut head);
+            gyrator_fmu::why_unreadable(&error, &head)
+        })?;
         let budget = limits.budget(again.metadata().map_or(0, |file| file.len()));
         let count = zip.len();
         if count as u64 > limits.entries {

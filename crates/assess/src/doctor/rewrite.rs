@@ -96,7 +96,9 @@ fn edited(system: &SystemFile, proposal: &Proposal, path: &Path) -> Result<Strin
         set(table(root, "experiment")?, key, word);
     }
     if proposal.factor != 1.0 {
-        set(table(root, "experiment")?, "step_size", proposal.step_size);
+        let experiment = table(root, "experiment")?;
+        set(experiment, "step_size", proposal.step_size);
+        drop_guess(experiment, "step_size");
         scale(root, proposal.factor);
     }
     let overridden = [
@@ -206,6 +208,18 @@ fn set(table: &mut dyn TableLike, key: &str, new: impl Into<toml_edit::Value>) {
     }
 }
 
+/// Removes the remark on a guess: the value is found now.
+fn drop_guess(table: &mut dyn TableLike, key: &str) {
+    let Some(found) = table.get_mut(key).and_then(Item::as_value_mut) else {
+        return;
+    };
+    let comment = found.decor().suffix().and_then(|text| text.as_str());
+    let rest = comment.and_then(|text| Some(text.split_once(toml_file::GUESS)?.0.to_owned()));
+    if let Some(rest) = rest {
+        found.decor_mut().set_suffix(rest);
+    }
+}
+
 fn remove_in_components(root: &mut Table, key: &str) {
     for list in ["components", "defaults"] {
         let Some(components) = root.get_mut(list).and_then(Item::as_table_like_mut) else {
@@ -306,6 +320,25 @@ mod tests {
         assert_eq!(changed, expected);
         let (read, _) = toml_file::parse(changed, "pair.toml").unwrap();
         assert_eq!(read.experiment.step_size.unwrap().value, 0.005);
+    }
+
+    #[test]
+    fn a_step_that_was_found_is_no_guess() {
+        let keys = "[components.a]\nfmu = \"a.fmu\"\n";
+        let guess = toml_file::GUESS;
+        let text = format!(
+            "[experiment]\nstop_time = 1.0    # s{guess}\nstep_size = 0.01    # s{guess}\n{keys}"
+        );
+        let (system, _) = toml_file::parse(text, "pair.toml").unwrap();
+        let proposal = Proposal {
+            coupling: Coupling::default(),
+            ..proposal(0.5)
+        };
+        let changed = rewrite(&system, &proposal, Path::new("pair.toml")).unwrap();
+        let expected = format!(
+            "[experiment]\nstop_time = 1.0    # s{guess}\nstep_size = 0.005    # s\n{keys}"
+        );
+        assert_eq!(changed, expected);
     }
 
     #[test]

@@ -72,7 +72,6 @@ pub(super) struct Options {
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
-    overwriting::refuse_without_folder(&outputs)?;
     writing::check(options.write.as_deref())?;
     let plan = Plan::without_files(&options.system, &options.execution);
     plan.carry_out().unwrap_or_else(|| examine_here(&options))
@@ -80,11 +79,14 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
 
 fn examine_here(options: &Options) -> Result<Exit, Failure> {
     let limits = options.fmus.limits();
-    let (given, warnings) = system_input::read(&options.system, &options.input, limits)?;
-    let mut system = given.clone();
+    let mut given = SystemFile::new(&options.system);
+    let (mut system, warnings) =
+        system_input::read_with(&options.system, &options.input, limits, |system| {
+            given = system.clone();
+            options.experiment.apply(&mut system.experiment)
+        })?;
     let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
     overwriting::refuse_files_of(&system, &outputs)?;
-    options.experiment.apply(&mut system.experiment)?;
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     options.execution.isolate(&mut system)?;
     fmu_log::start(options.execution.log_level);
@@ -119,13 +121,18 @@ fn examine_here(options: &Options) -> Result<Exit, Failure> {
         false => table::of(&diagnosis),
     };
     screen::print(&text)?;
-    if let Some(path) = &options.write {
+    let exit = exit(&diagnosis, options.write.is_some());
+    if let Some(path) = options.write.as_ref().filter(|_| exit != Exit::Success) {
+        let path = path.display();
+        screen::message(&format!(
+            "{path} is not written: no stable coupling was found\n"
+        ));
+    } else if let Some(path) = &options.write {
         surroundings::in_own(|| writing::write(path, &given, &diagnosis, options))?;
         if !options.json {
             screen::print(&format!("{}\n", path.display()))?;
         }
     }
-    let exit = exit(&diagnosis, options.write.is_some());
     if let Some(worker) = Worker::current() {
         worker.results_complete(exit.code());
     }

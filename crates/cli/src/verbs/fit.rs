@@ -46,6 +46,18 @@ pub(super) struct Options {
     quiet: bool,
 }
 
+/// For the end of the help.
+pub(super) const EXAMPLE: &str = "\
+Example: gyrator fit fit.toml, with this fit.toml beside system.toml and measured.csv:
+
+  system = \"system.toml\"
+  measured = \"measured.csv\"       # columns time, left.x, right.x
+  signals = [\"left.x\", \"right.x\"]
+
+  [parameters]
+  \"left.m\" = { start = 1.2, scale = \"log\" }
+  \"right.k\" = { start = 950.0, minimum = 100.0, maximum = 5000.0 }";
+
 /// The result, for programs.
 #[derive(Serialize)]
 struct Summary<'a> {

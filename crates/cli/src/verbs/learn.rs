@@ -193,11 +193,13 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     }
     let learning = options.law.learning()?;
     let recording = options.law.recording()?;
+    let limits = options.fmus.limits();
     let (mut system, warnings) =
-        system_input::read(&options.system, &options.input, options.fmus.limits())?;
+        system_input::read_with(&options.system, &options.input, limits, |system| {
+            options.coupling.apply(system);
+            options.experiment.apply(&mut system.experiment)
+        })?;
     overwriting::refuse_files_of(&system, &outputs)?;
-    options.experiment.apply(&mut system.experiment)?;
-    options.coupling.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     options.execution.isolate(&mut system)?;
     fmu_log::start(options.execution.log_level);
@@ -249,8 +251,7 @@ fn refuse_outputs(options: &Options, outputs: &[(&'static str, &Path)]) -> Resul
     let recorded = recorded.map(|path| ("the recording", path));
     let mut inputs = vec![("the system file", &*options.system)];
     inputs.extend(recorded);
-    overwriting::refuse(outputs, &inputs)?;
-    overwriting::refuse_without_folder(outputs)
+    overwriting::refuse(outputs, &inputs)
 }
 
 /// Writes what was learned, and prints the summary.

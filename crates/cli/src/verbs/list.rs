@@ -12,6 +12,7 @@ use gyrator::registry::{Entry, EntryKind, ParameterInfo, ParameterKind};
 use gyrator::scenario::ACTIONS;
 use gyrator_assess::checks::{KINDS, Kind};
 use gyrator_study::{SAMPLINGS, Sampling};
+use gyrator_system::did_you_mean;
 use serde::Serialize;
 
 use crate::aligned::{Align, Aligned};
@@ -25,18 +26,33 @@ pub(super) struct Options {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print only these registries, such as `methods` [default: all]
+    #[arg(value_name = "REGISTRY")]
+    registries: Vec<String>,
 }
 
-/// Prints all registries.
+/// Prints the registries.
 pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
-    let registries = listed_registries();
+    let mut registries = listed_registries();
+    let names: Vec<&str> = registries.iter().map(|one| one.registry).collect();
+    if let Some(unknown) = options
+        .registries
+        .iter()
+        .find(|name| !names.contains(&name.as_str()))
+    {
+        let text = format!("there is no registry `{unknown}`");
+        let all = || format!("it is one of {}", names.join(", "));
+        let help = did_you_mean(unknown, names.iter().copied()).unwrap_or_else(all);
+        return Err(Failure::usage(text).help(help));
+    }
+    let is_whole = options.registries.is_empty();
+    registries.retain(|one| is_whole || options.registries.iter().any(|name| name == one.registry));
     if options.json {
         screen::print(&screen::json(&registries)?)?;
     } else {
         let texts = registries.iter().map(Listed::render);
-        let texts: Vec<String> = texts
-            .chain([needs(&claims(&Registries::default()))])
-            .collect();
+        let needs = is_whole.then(|| needs(&claims(&Registries::default())));
+        let texts: Vec<String> = texts.chain(needs).collect();
         screen::print(&texts.join("\n"))?;
     }
     Ok(Exit::Success)

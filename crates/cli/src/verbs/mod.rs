@@ -90,6 +90,7 @@ enum Verb {
     /// Run a system with many combinations of values, on all cores
     Study(study::Options),
     /// Fit the parameters of a system to measured results
+    #[command(after_help = fit::EXAMPLE)]
     Fit(fit::Options),
     /// Run FMUs for runs on other machines
     #[cfg(feature = "remote")]

@@ -43,6 +43,14 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         let template = template.replace("{CRATE}", &name.replace('-', "_"));
         template.replace("{NAME}", &name).replace("{KIT}", &kit)
     };
+    if let Some(parent) = folder
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty() && !parent.exists())
+    {
+        let parent = parent.display();
+        let text = format!("the folder {parent} does not exist");
+        return Err(Failure::usage(text).help(format!("make it first: `mkdir -p {parent}`")));
+    }
     let failed = |error| Failure::not_created(folder, &error);
     std::fs::create_dir(folder).map_err(failed)?;
     std::fs::create_dir(folder.join("src")).map_err(failed)?;

@@ -13,7 +13,7 @@ use gyrator::system::{
 };
 use gyrator_fmu::{DefaultExperiment, Fmu};
 use gyrator_ssp::power_ports;
-use gyrator_system::toml_file::{bond_to_toml, literal, to_toml};
+use gyrator_system::toml_file::{GUESS, bond_to_toml, literal, to_toml};
 use gyrator_system::{Component, Connection, Spanned, SystemFile, Value};
 
 use super::simulate::not_opened;
@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::fmu_options::FmuOptions;
 use crate::input_kind::{self, Wanted};
 use crate::numbers::count;
+use crate::overwriting;
 use crate::screen;
 
 /// The macro-step if no FMU recommends one, s: most examples of FMI tools have it.
@@ -62,6 +63,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         screen::print(&text)?;
         return Ok(Exit::Success);
     };
+    overwriting::refuse(&[("--output-file", target)], &[])?;
     let made = File::create_new(target);
     let written = made.and_then(|mut file| {
         let written = file.write_all(text.as_bytes());
@@ -243,7 +245,7 @@ impl Draft {
 fn marked(text: &str, key: &str) -> String {
     let start = format!("{key} = ");
     let line = |line: &str| match line.starts_with(&start) {
-        true => format!("{line}    # s; a guess: no FMU recommends one\n"),
+        true => format!("{line}    # s{GUESS}\n"),
         false => format!("{line}\n"),
     };
     text.lines().map(line).collect()
@@ -255,16 +257,8 @@ fn quoted(port: &impl ToString) -> String {
 
 fn connection(found: &SuggestedConnection) -> String {
     let Connection { from, to, .. } = &found.connection;
-    let unit = found
-        .unit
-        .as_ref()
-        .map_or(String::new(), |unit| format!(", {unit}"));
-    let (from, to, words) = (
-        quoted(&from.value),
-        quoted(&to.value),
-        found.likeness.words(),
-    );
-    format!("    [{from}, {to}],    # {words}{unit}\n")
+    let (from, to, words) = (quoted(&from.value), quoted(&to.value), found.words());
+    format!("    [{from}, {to}],    # {words}\n")
 }
 
 /// Comments on an input that stays open: one line for each output that fits.

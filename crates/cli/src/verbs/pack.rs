@@ -64,10 +64,13 @@ pub(super) fn run(options: Options, packed_fmu: &[u8]) -> Result<Exit, Failure> 
     let outputs = [("--output-file", &**target)];
     overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
     let limits = options.fmus.limits();
-    let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
+    let (mut system, warnings) =
+        system_input::read_with(&options.system, &options.input, limits, |system| {
+            options.coupling.apply(system);
+            options.experiment.apply(&mut system.experiment)
+        })?;
     overwriting::refuse_files_of(&system, &outputs)?;
-    options.experiment.apply(&mut system.experiment)?;
-    options.coupling.apply(&mut system);
+    overwriting::refuse_foreign(target, "modelDescription.xml")?;
     set_start_values(&mut system, options.start_value)?;
     for problem in &warnings {
         warn(&problem.message);

@@ -104,14 +104,9 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         runs[0].facts = facts(path)?;
     }
     for other in files {
-        let places = other.columns().iter().enumerate();
-        let places: BTreeMap<&str, usize> = places
-            .map(|(place, column)| (column.name.as_str(), place))
-            .collect();
         let names = runs[0].rows.columns.iter().map(|known| &*known.column.name);
-        let columns = names.filter_map(|name| places.get(name).copied()).collect();
         let choice = Choice {
-            columns,
+            columns: places_in(&other, names)?,
             is_named: true,
         };
         runs.push(drawn(&other, &choice, times)?);
@@ -128,6 +123,35 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         figure.title.clone_from(title);
     }
     options.picture.show(&figure)
+}
+
+/// The columns of another result that are drawn over the first one's. The picture says which are not there.
+fn places_in<'a>(
+    other: &ResultFile,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<usize>, Failure> {
+    let places = other.columns().iter().enumerate();
+    let places: BTreeMap<&str, usize> = places
+        .map(|(place, column)| (column.name.as_str(), place))
+        .collect();
+    let names: Vec<&str> = names.collect();
+    let found: Vec<usize> = names
+        .iter()
+        .filter_map(|name| places.get(name).copied())
+        .collect();
+    if found.is_empty() {
+        let list = |names: &mut dyn Iterator<Item = &&str>| {
+            let names: Vec<String> = names.map(|name| (*name).to_owned()).collect();
+            listed(&names)
+        };
+        let path = other.path().display();
+        let text = format!(
+            "--with {path}: it has none of the columns that are drawn: {}",
+            list(&mut names.iter())
+        );
+        return Err(Failure::usage(text).help(format!("it has {}", list(&mut places.keys()))));
+    }
+    Ok(found)
 }
 
 pub(super) fn open(paths: &[&Path], time: &TimeOptions) -> Result<Vec<ResultFile>, Failure> {
@@ -173,7 +197,7 @@ pub(super) fn not_known(unknown: &UnknownName, file: &ResultFile) -> Failure {
 }
 
 /// Some names, and the number of the others.
-fn listed(names: &[String]) -> String {
+pub(super) fn listed(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let more = names.len().saturating_sub(SHOWN);
     let shown = names[..names.len() - more].join(", ");

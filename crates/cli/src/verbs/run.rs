@@ -74,9 +74,6 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     outputs.extend(options.features.iter().flat_map(Feature::output));
     outputs.extend(options.states.output());
     overwriting::refuse(&outputs, &inputs)?;
-    // The result file says by itself, and at once, that it has no folder.
-    outputs.retain(|(option, _)| *option != "--output-file");
-    overwriting::refuse_without_folder(&outputs)?;
     let read = || session(&options).map(|session| session.system);
     let mut plan = options.session.plan(&options.system, features(&options));
     plan.read = Some(&read);
@@ -112,13 +109,12 @@ fn run_here(options: &Options) -> Result<Exit, Failure> {
 
 fn session(options: &Options) -> Result<Session<'_>, Failure> {
     let begin = Instant::now();
-    let (mut system, warnings) = system_input::read(
-        &options.system,
-        &options.input,
-        options.session.fmus.limits(),
-    )?;
-    options.experiment.apply(&mut system.experiment)?;
-    options.coupling.apply(&mut system);
+    let limits = options.session.fmus.limits();
+    let (mut system, warnings) =
+        system_input::read_with(&options.system, &options.input, limits, |system| {
+            options.coupling.apply(system);
+            options.experiment.apply(&mut system.experiment)
+        })?;
     options.halving.apply(&mut system);
     set_start_values(&mut system, options.start_value.iter().cloned())?;
     let feed_forward = options.feed_forward.as_deref().map(learn::read);

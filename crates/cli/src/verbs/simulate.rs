@@ -47,11 +47,8 @@ pub(super) fn run(mut options: Options) -> Result<Exit, Failure> {
     }
     let mut inputs = inputs(&options);
     inputs.push(("the FMU", &options.fmu));
-    let mut outputs = options.session.outputs();
+    let outputs = options.session.outputs();
     overwriting::refuse(&outputs, &inputs)?;
-    // The result file says by itself, and at once, that it has no folder.
-    outputs.retain(|(option, _)| *option != "--output-file");
-    overwriting::refuse_without_folder(&outputs)?;
     let plan = options
         .session
         .plan(&options.fmu, options.session.features.iter().collect());

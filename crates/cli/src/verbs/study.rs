@@ -247,7 +247,6 @@ fn execute(path: &Path, options: &Options) -> Result<Exit, Failure> {
     let state = options.resume.as_deref();
     inputs.extend(state.map(|path| ("the saved state", path)));
     overwriting::refuse(&outputs, &inputs)?;
-    overwriting::refuse_without_folder(&outputs)?;
     input_kind::expect(path, Wanted::Study)?;
     if let Some(path) = summary {
         replace_earlier(path)?;

@@ -53,6 +53,29 @@ fn probe_steps_that_are_spent_are_named() {
     assert!(outcome.stdout.contains(words), "{}", outcome.stdout);
 }
 
+/// The steps are spent before a macro-step for the error is found; one that is stable was seen before.
+#[test]
+fn no_unstable_system_is_written() {
+    let bench = Bench::new();
+    bench.write("system.toml", &at("0.02"));
+    let arguments = "doctor system.toml --error 0.01 --write out.toml --probe-steps";
+    let stable = bench.run(arguments.split(' ').chain(["1500"]));
+    assert_eq!(stable.code, Some(0), "{}{}", stable.stdout, stable.stderr);
+    assert!(
+        stable.stdout.contains("stable at this macro-step; "),
+        "{}",
+        stable.stdout
+    );
+    assert!(!bench.read("out.toml").contains("step_size = 0.02"));
+    std::fs::remove_file(bench.path("out.toml")).unwrap();
+    let late = "doctor system.toml --time-limit 1e-9 --json".split(' ');
+    let late = bench.run(late);
+    assert!(
+        late.stdout
+            .contains("there is no time left to try other couplings")
+    );
+}
+
 #[test]
 fn mistakes_are_refused_before_any_run() {
     let bench = Bench::new();
@@ -67,7 +90,7 @@ fn mistakes_are_refused_before_any_run() {
             2,
             "the name must end in .toml",
         ),
-        (&["system.toml", "--write", "no/out.toml"], 1, "mkdir -p no"),
+        (&["system.toml", "--write", "no/out.toml"], 2, "mkdir -p no"),
         (&["system.toml", "--write", "system.toml"], 2, "system.toml"),
         (&["system.toml", "--probe-steps", "0"], 2, "--probe-steps"),
         (&["system.toml", "--error=-1"], 2, "--error"),

@@ -6,6 +6,7 @@ mod algebraic_loops;
 mod bench;
 mod benchmark;
 mod checks;
+mod comparing;
 mod conversion;
 mod cranes;
 mod disturbed;
@@ -43,6 +44,7 @@ mod plots;
 mod profile;
 mod real_time;
 mod recording;
+mod refusals;
 #[cfg(target_os = "linux")]
 mod remote;
 mod replay;

@@ -16,7 +16,7 @@ fn the_file_runs_as_it_is() {
     // A file that is there is not written over.
     let before = bench.read("new.toml");
     let outcome = bench.run(["new", FMUS[0], "-o", "new.toml"]);
-    assert_eq!(outcome.code, Some(1), "{}", outcome.stdout);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stdout);
     assert_eq!(bench.read("new.toml"), before);
 }
 

@@ -337,6 +337,28 @@ fn the_table_of_a_study_is_drawn_over_one_parameter_or_two() {
 }
 
 #[test]
+fn columns_that_another_result_lacks_are_named() {
+    let bench = bench();
+    bench.write("other.csv", "time,a.x\n0,1\n2,1\n");
+    for variables in [&["a.x", "b.x"][..], &["?.x"]] {
+        let with = ["--with", "other.csv", "-o", "out.svg"];
+        let drawn = bench.run(
+            ["plot", "out.csv"]
+                .into_iter()
+                .chain(variables.iter().copied())
+                .chain(with),
+        );
+        assert_eq!(drawn.code, Some(0), "{}", drawn.stderr);
+        assert_eq!(drawn.stderr, "other.csv lacks b.x\n");
+    }
+    let none = bench.run(["plot", "out.csv", "b.x", "--with", "other.csv"]);
+    assert_eq!(none.code, Some(2), "{}", none.stderr);
+    let words =
+        "--with other.csv: it has none of the columns that are drawn: b.x\n  help: it has a.x\n";
+    assert!(none.stderr.contains(words), "{}", none.stderr);
+}
+
+#[test]
 fn a_title_labels_and_times_are_those_that_are_given() {
     let bench = bench();
     bench.write("other.csv", "time,a.x\n0,1\n2,1\n");

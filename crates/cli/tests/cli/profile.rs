@@ -209,13 +209,13 @@ fn mistakes_are_named() {
     refuse("--profile=system.toml", 2, &[ending]);
     refuse(
         "--profile=no/trace.json",
-        1,
+        2,
         &["--profile no/trace.json: the folder no does not exist"],
     );
     std::fs::create_dir(bench.path("folder.json")).unwrap();
     refuse(
         "--profile=folder.json",
-        1,
+        2,
         &["--profile folder.json is a folder"],
     );
     // /proc takes no files.

@@ -263,7 +263,7 @@ fn wrong_states_say_where_and_what_and_what_to_do() {
     );
     let folder = ["--save-state nowhere/new.state: the folder nowhere does not exist"];
     let nowhere = "run system.toml -e 0.01 --save-state nowhere/new.state";
-    refuse(&bench, nowhere, 1, &folder);
+    refuse(&bench, nowhere, 2, &folder);
     assert_eq!(bench.read("notes.txt"), "do not lose this");
     refuse(
         &bench,

@@ -120,7 +120,7 @@ fn results_of_other_programs_are_compared_drawn_and_converted() {
         "other.csv",
         "clock [ms];a.v [m/s];a.x [m];\n0;0,0;1,0;\n500;1,0;1,5;\n",
     );
-    bench.write("third.csv", "t [s],a.x [mm],a.v\n0,1,0\n0.5,1.5,1\n");
+    bench.write("third.csv", "t [s],a.x [ell],a.v\n0,1,0\n0.5,1.5,1\n");
     let run = |arguments: &str| {
         let outcome = bench.run(arguments.split(' '));
         assert_eq!(outcome.code, Some(0), "{arguments}: {}", outcome.stderr);
@@ -130,7 +130,7 @@ fn results_of_other_programs_are_compared_drawn_and_converted() {
     run("compare other.csv own.csv --time-column clock");
     let warned = run("compare third.csv other.csv --time-column clock").stderr;
     assert!(
-        warned.contains("warning: `a.x`: the result and the reference have different units"),
+        warned.contains("the numbers are compared as they are: `a.x` (ell, m)"),
         "{warned}"
     );
     run("plot own.csv --with other.csv --time-column clock -o out.svg");

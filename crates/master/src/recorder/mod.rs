@@ -10,6 +10,7 @@ use std::path::Path;
 
 use gyrator_record::{Column, CsvSink, MemoryRows, QueuedSink, RecordError, RowSink, create_sink};
 
+use crate::graph::Graph;
 use crate::observer::{Observer, ObserverError, StopRequest, View, Watch};
 use crate::report::Report;
 use crate::unit::Value;
@@ -30,6 +31,16 @@ pub struct Selection {
     pub single: Option<String>,
     /// Real variables of components only: nothing of bonds, of the step control or of other types.
     pub reals_only: bool,
+}
+
+impl Selection {
+    /// Whether each pattern fits something that a run of this system with fixed macro-steps offers.
+    ///
+    /// # Errors
+    /// The first pattern that fits nothing.
+    pub fn check(&self, graph: &Graph) -> Result<(), UnknownVariable> {
+        Columns::of(self, graph, &[]).map(|_| ())
+    }
 }
 
 /// A pattern of a [`Selection`] that fits nothing.

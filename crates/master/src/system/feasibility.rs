@@ -27,13 +27,17 @@ pub(super) fn check_period(file: &SystemFile, graph: &Graph, problems: &mut Vec<
         return;
     };
     let duration = stop.value - graph.clock.start();
-    if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
+    if duration.is_nan() || duration <= 0.0 || duration.is_infinite() {
         let message = format!(
             "the stop time {} s is not after the start time {} s",
             stop.value,
             graph.clock.start()
         );
-        problems.push(Problem::error("stop-before-start", message).at(&stop.span));
+        problems.push(
+            Problem::error("stop-before-start", message)
+                .at(&stop.span)
+                .help("set a later stop time"),
+        );
         return;
     }
     for component in &graph.components {

@@ -4,7 +4,7 @@ use gyrator_system::{Connection, Port};
 
 use super::System;
 use super::suggested_bonds::Name;
-use crate::unit::{Causality, Variable};
+use crate::unit::{Causality, Conversion, Variable};
 
 /// A connection that a system could have.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,24 @@ pub struct SuggestedConnection {
     pub likeness: Likeness,
     /// Unit of the input.
     pub unit: Option<String>,
+    /// Unit of the output, if its values are converted.
+    pub converted_from: Option<String>,
+}
+
+impl SuggestedConnection {
+    /// The sign by which it is found, and the units, in words.
+    pub fn words(&self) -> String {
+        let sign = match (self.likeness, &self.converted_from) {
+            (Likeness::NameAndUnit, Some(_)) => Likeness::Name.words(),
+            (Likeness::SimilarNameAndUnit, Some(_)) => Likeness::SimilarName.words(),
+            (likeness, _) => likeness.words(),
+        };
+        match (&self.converted_from, &self.unit) {
+            (Some(from), Some(to)) => format!("{sign}, {from} converted to {to}"),
+            (_, Some(unit)) => format!("{sign}, {unit}"),
+            _ => sign.to_owned(),
+        }
+    }
 }
 
 /// An input for which no single output stands out.
@@ -71,15 +89,16 @@ pub fn suggested_connections(system: &System) -> (Vec<SuggestedConnection>, Vec<
         let unit = variable.unit.as_ref().map(|unit| unit.name.clone());
         let (likeness, candidates) = best(system, &input, variable);
         match (likeness, &candidates[..]) {
-            (Some(likeness), [output]) => found.push(SuggestedConnection {
+            (Some(likeness), [(output, other)]) => found.push(SuggestedConnection {
                 connection: Connection::new(output.clone(), input),
                 likeness,
                 unit,
+                converted_from: converted_from(other, variable),
             }),
             _ => open.push(OpenInput {
                 input,
                 unit,
-                candidates,
+                candidates: candidates.into_iter().map(|(output, _)| output).collect(),
             }),
         }
     }
@@ -87,12 +106,16 @@ pub fn suggested_connections(system: &System) -> (Vec<SuggestedConnection>, Vec<
 }
 
 /// The outputs that are most like an input, and how much.
-fn best(system: &System, input: &Port, variable: &Variable) -> (Option<Likeness>, Vec<Port>) {
+fn best<'a>(
+    system: &'a System,
+    input: &Port,
+    variable: &Variable,
+) -> (Option<Likeness>, Vec<(Port, &'a Variable)>) {
     let outputs = variables(system, Causality::Output);
     let others = outputs.filter(|(output, _)| output.component != input.component);
     let alike: Vec<_> = others
-        .filter_map(|(output, other)| Some((likeness(other, variable)?, output)))
-        .filter(|(likeness, output)| {
+        .filter_map(|(output, other)| Some((likeness(other, variable)?, (output, other))))
+        .filter(|(likeness, (output, _))| {
             *likeness < Likeness::Unit || !is_twin(system, &output.component, &input.component)
         })
         .collect();
@@ -101,6 +124,13 @@ fn best(system: &System, input: &Port, variable: &Variable) -> (Option<Likeness>
         .into_iter()
         .filter(|(likeness, _)| Some(*likeness) == most);
     (most, equal.map(|(_, output)| output).collect())
+}
+
+/// The unit of an output whose values an input gets in another unit.
+fn converted_from(output: &Variable, input: &Variable) -> Option<String> {
+    let (from, to) = output.unit.as_ref().zip(input.unit.as_ref())?;
+    let conversion = from.conversion_to(to).ok()?;
+    (conversion != Conversion::IDENTITY).then(|| from.name.clone())
 }
 
 /// Whether two components are instances of one FMU: variables that they share do not show that they belong together.
@@ -237,6 +267,53 @@ mod tests {
             texts(&system),
             (vec!["c.y → a.y: same name".to_owned()], Vec::new())
         );
+    }
+
+    #[test]
+    fn units_that_differ_are_named() {
+        let found = |likeness, converted_from: Option<&str>| SuggestedConnection {
+            connection: Connection::new(Port::new("a", "F"), Port::new("b", "F")),
+            likeness,
+            unit: Some("N".to_owned()),
+            converted_from: converted_from.map(str::to_owned),
+        };
+        for (likeness, from, words) in [
+            (Likeness::NameAndUnit, None, "same name and unit, N"),
+            (
+                Likeness::NameAndUnit,
+                Some("kN"),
+                "same name, kN converted to N",
+            ),
+            (
+                Likeness::SimilarNameAndUnit,
+                Some("kN"),
+                "similar name, kN converted to N",
+            ),
+            (
+                Likeness::Unit,
+                Some("kN"),
+                "by the unit alone, kN converted to N",
+            ),
+        ] {
+            assert_eq!(found(likeness, from).words(), words);
+        }
+        let force = |name: &str, factor| {
+            let mut variable = Variable::real("F", 0, Causality::Output);
+            variable.unit = Some(crate::unit::PhysicalUnit {
+                name: name.to_owned(),
+                exponents: Some([1, 1, -2, 0, 0, 0, 0, 0]),
+                factor,
+                offset: 0.0,
+                relative: false,
+            });
+            variable
+        };
+        let kilonewton = force("kN", 1e3);
+        assert_eq!(
+            converted_from(&kilonewton, &force("N", 1.0)).as_deref(),
+            Some("kN")
+        );
+        assert_eq!(converted_from(&kilonewton, &force("10^3 N", 1e3)), None);
     }
 
     #[test]

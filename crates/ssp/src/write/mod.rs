@@ -136,7 +136,9 @@ pub fn write_with(
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(io_error(target))?;
+    let file = tempfile::NamedTempFile::new_in(folder)
+        // The error has the path of the draft, which says nothing to users.
+        .map_err(|error| io_error(target)(error.kind().into()))?;
     let mut zip = ZipWriter::new(io::BufWriter::new(file.as_file()));
     if let Err(error) = fill(&mut zip, &text, fmus.entries.iter().chain(files), target) {
         // Dropped, it writes what is left and prints that it cannot.

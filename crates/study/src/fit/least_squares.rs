@@ -184,10 +184,7 @@ impl Search<'_, '_> {
         self.runs_made += values.len();
         let mut residuals = Vec::new();
         for (index, result) in results.into_iter().enumerate() {
-            let found = result.and_then(|results| {
-                let missing = || "a signal has no value at a measured time".to_owned();
-                self.measured.residuals(&results).ok_or_else(missing)
-            });
+            let found = result.and_then(|results| self.measured.residuals(&results));
             match found {
                 Ok(found) => residuals.push(found),
                 // A step too far; without slopes the next one cannot be found.

@@ -9,8 +9,17 @@ use crate::fit::fit_file::FitFile;
 pub struct Measured {
     /// Times, s.
     pub time: Vec<f64>,
-    /// The values of each signal, and the weight of its deviations: the weight of the file over the standard deviation of the values.
-    signals: Vec<(Vec<f64>, f64)>,
+    signals: Vec<MeasuredSignal>,
+}
+
+/// The measured values of a signal.
+#[derive(Debug, Clone)]
+struct MeasuredSignal {
+    /// The output that they are compared with.
+    variable: String,
+    values: Vec<f64>,
+    /// The weight of the file over the standard deviation of the values.
+    weight: f64,
 }
 
 /// Why measured values cannot be used.
@@ -50,14 +59,18 @@ impl Measured {
                 MeasuredError::Column(format!("{place}: there is no column `{name}` of numbers"))
             })?;
             if let Some(row) = column.iter().position(|value| !value.is_finite()) {
-                let (name, row) = (&signal.column, row + 1);
+                let (name, time, row) = (&signal.column, table.time[row], row + 1);
                 return Err(MeasuredError::Column(format!(
-                    "{place}: `{name}` has no finite value in row {row}"
+                    "{place}: `{name}` has no finite value at t = {time} s (row {row}): delete the row, or fill the gap"
                 )));
             }
             let deviation = deviation(column);
             let scale = if deviation > 0.0 { deviation } else { 1.0 };
-            signals.push((column.to_vec(), signal.weight / scale));
+            signals.push(MeasuredSignal {
+                variable: signal.variable.clone(),
+                values: column.to_vec(),
+                weight: signal.weight / scale,
+            });
         }
         Ok(Self {
             time: table.time.clone(),
@@ -71,16 +84,26 @@ impl Measured {
         self.time.len() * self.signals.len()
     }
 
-    /// Weighted differences of the results, which come signal by signal; `None` if a value is missing.
-    pub(crate) fn residuals(&self, results: &[f64]) -> Option<Vec<f64>> {
-        let measured = self
-            .signals
-            .iter()
-            .flat_map(|(values, weight)| values.iter().map(move |value| (*value, *weight)));
-        let difference = |(result, (value, weight)): (&f64, (f64, f64))| weight * (result - value);
-        let residuals: Vec<f64> = results.iter().zip(measured).map(difference).collect();
-        let is_whole = residuals.len() == self.count() && residuals.iter().all(|r| r.is_finite());
-        is_whole.then_some(residuals)
+    /// Weighted differences of the results, which come signal by signal.
+    ///
+    /// # Errors
+    /// The first signal without a value at a measured time.
+    pub(crate) fn residuals(&self, results: &[f64]) -> Result<Vec<f64>, String> {
+        let mut results = results.iter().copied();
+        let mut residuals = Vec::with_capacity(self.count());
+        for signal in &self.signals {
+            for (time, value) in self.time.iter().zip(&signal.values) {
+                let result = results.next().filter(|result| result.is_finite());
+                let result = result.ok_or_else(|| {
+                    format!(
+                        "`{}` has no value at the measured time {time} s",
+                        signal.variable
+                    )
+                })?;
+                residuals.push(signal.weight * (result - value));
+            }
+        }
+        Ok(residuals)
     }
 }
 

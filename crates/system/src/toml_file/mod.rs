@@ -107,6 +107,10 @@ pub use settings::{Setting, parse_with, segments};
 pub use supplement::supplement;
 pub use write::{bond_to_toml, literal, to_toml};
 
+/// A remark after a number, and the comment about its unit, if no FMU recommends one. A program that finds a better number removes
+/// it.
+pub const GUESS: &str = "; a guess: no FMU recommends one";
+
 /// Reads a system file; paths in it are joined to its folder. Warnings come with the system.
 ///
 /// # Errors

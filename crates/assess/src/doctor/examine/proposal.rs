@@ -94,7 +94,8 @@ impl Examination<'_, '_> {
                 verification: Some(verification),
             });
         }
-        self.unchanged(stability, false)
+        let is_late = self.prober.is_late();
+        self.unchanged(stability, is_late)
     }
 
     /// Tries a candidate at so many times the macro-step, by whole runs.
@@ -227,10 +228,12 @@ impl Examination<'_, '_> {
                 verification: Some(verification),
             });
         }
-        let unchanged = self.unchanged(stability, false)?;
-        if unchanged.factor < 1.0 {
-            return Ok(unchanged);
-        }
+        is_spent |= self.prober.is_late();
+        let unchanged = self.unchanged(stability, is_spent)?;
+        let stable = match unchanged.factor < 1.0 {
+            true => "stable at this macro-step; ",
+            false => "",
+        };
         let reason = match is_spent {
             true => {
                 "there are no steps or no time left to verify another macro-step for the wanted error: give more by \
@@ -239,7 +242,7 @@ impl Examination<'_, '_> {
             false => "nothing was found that has the wanted error",
         };
         Ok(Proposal {
-            reason: reason.to_owned(),
+            reason: format!("{stable}{reason}"),
             ..unchanged
         })
     }
@@ -301,9 +304,12 @@ impl Examination<'_, '_> {
             coupling: Coupling::default(),
             step_size: self.step,
             factor: 1.0,
-            reason: match is_spent {
-                true => "there is no time left to try other couplings by whole runs: give more by --time-limit",
-                false => "no other coupling was found to be better",
+            reason: match (is_spent, &self.courses) {
+                (true, _) => {
+                    "there is no time left to try other couplings: give more by --time-limit"
+                }
+                (false, Some(_)) => "no other coupling was found to be better",
+                (false, None) => "no other coupling was tried, as the error is not known",
             }
             .to_owned(),
             verification: None,
@@ -311,8 +317,32 @@ impl Examination<'_, '_> {
         if stability.finding != Finding::Unstable {
             return Ok(proposal);
         }
-        "no coupling was found to be stable at this macro-step, nor a smaller macro-step"
+        match (is_spent, &self.courses) {
+            (true, _) => {
+                "there are no steps or no time left to find a stable coupling: give more by --probe-steps or --time-limit"
+            }
+            (false, Some(_)) => "no coupling was found to be stable at this macro-step, nor a smaller macro-step",
+            (false, None) => {
+                "no smaller macro-step was found to be stable, and no other coupling was tried, as the error is not known"
+            }
+        }
+        .clone_into(&mut proposal.reason);
+        let found = self.stable_factor(stability)?;
+        if let Some(factor) = found {
+            proposal.factor = factor;
+            proposal.step_size = factor * self.step;
+            match is_spent {
+                true => "stable at this macro-step; there is no time left to try other couplings: give more by --time-limit",
+                false => "stable at this macro-step, and no other coupling was found to be so at the given one",
+            }
             .clone_into(&mut proposal.reason);
+        }
+        Ok(proposal)
+    }
+
+    /// A macro-step over the given one at which whole runs show the given words to be stable. If no run is left to look at
+    /// others, one that was looked at before.
+    fn stable_factor(&mut self, stability: &Stability) -> Result<Option<f64>, ExamineError> {
         let given = self.given.clone();
         let largest = stability
             .largest_step
@@ -323,17 +353,18 @@ impl Examination<'_, '_> {
         {
             let factor = whole_or_inverse(factor);
             match self.look(&given, factor)? {
-                Some((Finding::Stable, _)) => {}
-                Some(_) => continue,
+                Some((Finding::Stable, _)) => return Ok(Some(factor)),
+                Some(_) => {}
                 None => break,
             }
-            proposal.factor = factor;
-            proposal.step_size = factor * self.step;
-            "stable at this macro-step, and no other coupling was found to be so at the given one"
-                .clone_into(&mut proposal.reason);
-            break;
         }
-        Ok(proposal)
+        let levels = stability.levels.iter();
+        let seen = levels.filter(|level| level.finding == Finding::Stable);
+        let factors = seen.map(|level| level.step_size / self.step);
+        let whole =
+            factors.filter(|factor| (whole_or_inverse(*factor) / factor - 1.0).abs() < 1e-9);
+        let below = whole.filter(|factor| largest.is_some_and(|largest| *factor <= largest));
+        Ok(below.map(whole_or_inverse).reduce(f64::max))
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn time(summary: &Value) -> String {
         let share = share(seconds, total);
         phases.row([
             Cell::Text(phase.to_owned()),
-            figure(clock, phase),
+            Cell::Figure(format!("{seconds:.6}")),
             Cell::Figure(format!("{share:.1}")),
             Cell::Bar(share),
         ]);
