@@ -187,14 +187,10 @@ impl Assessed {
                 bar.order
                     .map(|order| format!("{order:.1}"))
                     .unwrap_or_default(),
-<<<<<<< HEAD
-                bar.step_for.map(short).unwrap_or_default(),
-=======
-                match bar.is_largest_step {
-                    true => format!("\u{2265} {}", number(bar.step_for)),
-                    false => number(bar.step_for),
+                match (bar.step_for.map(short), bar.is_largest_step) {
+                    (Some(step), true) => format!("\u{2265} {step}"),
+                    (step, _) => step.unwrap_or_default(),
                 },
->>>>>>> edges
                 verdict,
             ]);
         }

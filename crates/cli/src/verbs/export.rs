@@ -66,7 +66,6 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-<<<<<<< HEAD
 /// Writes a system file beside the FMUs, or anywhere: paths out of its folder are absolute.
 fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
     if system.unpacked.folder().is_some() {
@@ -116,10 +115,9 @@ fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
     let text = toml_file::to_toml(&system);
     screen::file(target, &text).map_err(|error| Failure::not_created(target, &error))
 }
-=======
+
 /// The entry of a package that names its maker.
 const PACKAGE_HEAD: &str = "SystemStructure.ssd";
->>>>>>> edges
 
 /// Writes the package of a system.
 pub(super) fn package(system: SystemFile, target: &Path, fmus: &FmuOptions) -> Result<(), Failure> {
