@@ -9,34 +9,12 @@ use crate::table::{Place, Series, Side, Table, Values};
 pub struct Tolerance {
     /// Part of the reference's value.
     pub relative: f64,
-    /// In the unit of the column. If `None`, `relative` times the greatest |reference| of the column: a relative tolerance alone
-    /// refuses any deviation where a signal crosses zero. Modelica's csv-compare also measures
-    /// deviations by the range of a signal.
-    pub absolute: Option<f64>,
+    /// In the unit of the column; where a signal crosses zero, it alone counts.
+    pub absolute: f64,
     /// Accepts a lone sample that is out of tolerance if the result has the value there that the
     /// reference has one sample earlier or later. Tools that sum their steps see an event one sample
     /// apart from tools that compute their times.
     pub sample_shift: bool,
-}
-
-/// The absolute tolerance of a column of zeros, in its unit, if none is given: it has no size.
-const OF_ZEROS: f64 = 1e-9;
-
-impl Tolerance {
-    /// The absolute tolerance of a column with these values in the reference.
-    fn absolute_of(&self, expected: &Values) -> f64 {
-        let greatest = || match expected {
-            Values::Numbers(numbers) => {
-                let finite = numbers.iter().filter(|number| number.is_finite());
-                finite.fold(0.0_f64, |most, number| most.max(number.abs()))
-            }
-            Values::Text(_) => 0.0,
-        };
-        self.absolute.unwrap_or_else(|| match greatest() {
-            0.0 if self.relative > 0.0 => OF_ZEROS,
-            greatest => self.relative * greatest,
-        })
-    }
 }
 
 /// How far a result is from a reference, column by column.
@@ -61,8 +39,6 @@ pub struct Comparison {
 pub struct ColumnComparison {
     /// Name of the column.
     pub name: String,
-    /// The absolute tolerance, in the unit of the column.
-    pub absolute: f64,
     /// Largest |result − reference|; infinite if only one of the two is NaN, or texts differ.
     pub max_absolute: f64,
     /// Largest |result − reference| / |reference|, over samples with a reference other than 0.
@@ -273,8 +249,7 @@ fn compare_columns(
     times: &[f64],
     tolerance: &Tolerance,
 ) -> ColumnComparison {
-    let absolute = tolerance.absolute_of(&expected.values);
-    let allowed = |size: f64| absolute + tolerance.relative * size;
+    let allowed = |size: f64| tolerance.absolute + tolerance.relative * size;
     let deviation = |row: usize, place: Place| deviation(found, place, expected, row, allowed);
     let samples: Vec<_> = places
         .iter()
@@ -305,7 +280,6 @@ fn compare_columns(
     }
     ColumnComparison {
         name: expected.name.clone(),
-        absolute,
         max_absolute: figures.max_absolute,
         max_relative: figures.max_relative,
         of_range: figures.max_absolute / range(&expected.values),

@@ -33,11 +33,10 @@ pub(super) struct Options {
     #[arg(long, value_name = "NUMBER", default_value = "1e-6", value_parser = not_negative)]
     #[arg(allow_negative_numbers = true)]
     relative_tolerance: f64,
-    /// Accepted deviation in addition, in the unit of each column; near zero it alone counts [default: the relative
-    /// tolerance times the greatest value of the column in the reference]
-    #[arg(long, value_name = "NUMBER", value_parser = not_negative)]
+    /// Accepted deviation in addition, in the unit of each column; near zero it alone counts
+    #[arg(long, value_name = "NUMBER", default_value = "1e-9", value_parser = not_negative)]
     #[arg(allow_negative_numbers = true)]
-    absolute_tolerance: Option<f64>,
+    absolute_tolerance: f64,
     /// Compare only this column of the reference [repeatable] [default: all]
     #[arg(long, value_name = "NAME")]
     column: Vec<String>,
@@ -74,7 +73,6 @@ struct Column<'a> {
     max_absolute: f64,
     max_relative: f64,
     of_range: f64,
-    absolute_tolerance: f64,
     rms: f64,
     first_out_of_tolerance: Option<f64>,
     out_of_tolerance: usize,
@@ -207,13 +205,12 @@ fn advise(comparison: &Comparison, options: &Options) {
             "help: `--rename {missing}={new}` compares it with the column {new} of the result; `--column` leaves others out\n"
         ));
     }
-    if options.absolute_tolerance.is_some()
-        && comparison.columns.iter().any(|column| {
-            column.out_of_tolerance > 0 && column.of_range <= options.relative_tolerance
-        })
-    {
+    let is_near_zero = |column: &ColumnComparison| {
+        column.out_of_tolerance > 0 && column.of_range <= options.relative_tolerance
+    };
+    if comparison.columns.iter().any(is_near_zero) {
         screen::message(
-            "help: near zero only --absolute-tolerance counts; without it, it is a part of each column's greatest value\n",
+            "help: where a signal crosses zero, the relative tolerance accepts nothing; give --absolute-tolerance\n",
         );
     }
 }
@@ -261,7 +258,6 @@ fn column(found: &ColumnComparison) -> Column<'_> {
         max_absolute: found.max_absolute,
         max_relative: found.max_relative,
         of_range: found.of_range,
-        absolute_tolerance: found.absolute,
         rms: found.rms,
         first_out_of_tolerance: found.first_out_of_tolerance,
         out_of_tolerance: found.out_of_tolerance,

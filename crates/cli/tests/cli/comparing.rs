@@ -105,23 +105,16 @@ fn units_are_converted() {
     );
 }
 
-/// The tolerance is a part of the greatest value: 1e-6 · 1000.
+/// At 0 a relative tolerance accepts nothing.
 #[test]
-fn a_crossing_of_zero_is_compared_by_the_size_of_the_signal() {
+fn a_crossing_of_zero_needs_an_absolute_tolerance() {
     let bench = Bench::new();
     bench.write("a.csv", "time,x\n0,-1000\n1,0.0009\n2,1000\n");
     bench.write("b.csv", "time,x\n0,-1000\n1,0\n2,1000\n");
-    let found = compared(&bench, "");
-    assert_eq!(found.code, Some(0), "{}", found.stdout);
-    let strict = compared(&bench, "--absolute-tolerance 1e-9");
+    let strict = compared(&bench, "");
     assert_eq!(strict.code, Some(6), "{}", strict.stdout);
-    assert!(
-        strict
-            .stderr
-            .contains("near zero only --absolute-tolerance counts"),
-        "{}",
-        strict.stderr
-    );
-    bench.write("a.csv", "time,x\n0,-1000\n1,0.0011\n2,1000\n");
-    assert_eq!(compared(&bench, "").code, Some(6));
+    let help = "help: where a signal crosses zero, the relative tolerance accepts nothing";
+    assert!(strict.stderr.contains(help), "{}", strict.stderr);
+    let found = compared(&bench, "--absolute-tolerance 0.001");
+    assert_eq!(found.code, Some(0), "{}", found.stdout);
 }

@@ -197,7 +197,7 @@ mod tests {
         let (result, reference) = (table(&result), table(&reference));
         let tolerance = Tolerance {
             relative: 0.05,
-            absolute: Some(0.0),
+            absolute: 0.0,
             sample_shift: false,
         };
         let found = compare(&result, &reference, &tolerance);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const EXACT: Tolerance = Tolerance {
     relative: 0.0,
-    absolute: Some(0.0),
+    absolute: 0.0,
     sample_shift: false,
 };
 
@@ -38,7 +38,7 @@ fn figures_of_a_column() {
     let result = table(&[0.0, 1.0, 2.0, 3.0], &[("x", &[0.5, 2.0, 3.0, -9.0])]);
     let tolerance = Tolerance {
         relative: 0.125,
-        absolute: Some(0.5),
+        absolute: 0.5,
         sample_shift: false,
     };
     let comparison = compare(&result, &reference, &tolerance);
@@ -49,7 +49,7 @@ fn figures_of_a_column() {
     assert!(column.holds());
     let tolerance = Tolerance {
         relative: 0.125,
-        absolute: Some(0.25),
+        absolute: 0.25,
         sample_shift: false,
     };
     let comparison = compare(&result, &reference, &tolerance);
@@ -92,7 +92,7 @@ fn a_number_against_nan_or_text_is_infinitely_far() {
     text.series[0].values = Values::Text(vec!["1".to_owned()]);
     let loose = Tolerance {
         relative: 1e9,
-        absolute: Some(1e9),
+        absolute: 1e9,
         sample_shift: true,
     };
     for (result, reference) in [(&one, &nan), (&nan, &one), (&one, &text), (&text, &one)] {
@@ -138,7 +138,7 @@ fn both_sides_of_an_event_are_compared() {
         &[("x", &[0.0, 0.5, 1.0, 5.0, 6.0])],
     );
     let tolerance = Tolerance {
-        absolute: Some(1e-12),
+        absolute: 1e-12,
         ..EXACT
     };
     let comparison = compare(&result, &reference, &tolerance);

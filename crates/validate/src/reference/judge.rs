@@ -109,7 +109,7 @@ fn beyond_tolerance(
     let allowed = relative * largest + OF_A_RUN * experiment.absolute_tolerance.unwrap_or(0.0);
     let tolerance = Tolerance {
         relative: 0.0,
-        absolute: Some(allowed),
+        absolute: allowed,
         sample_shift: true,
     };
     let alone = |time: &[f64], series: &Series| Table {
