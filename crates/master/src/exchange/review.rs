@@ -41,10 +41,10 @@ const ROUGH: f64 = 0.3;
 /// start of a motion for it.
 const BEYOND: f64 = 10.0;
 /// If the predictions miss more than this part of the squares of what is seen, a correction is at most as great as the greatest change of
-/// its output over a step, fading. Measured on 1446 random systems, with [`KEEP`]: 12 are worse than without corrections by more than
-/// 5 %, and 16 without the limit.
+/// its output over a step, fading. Measured on 2146 random systems, with [`KEEP`]: 13 are worse than without corrections by more than
+/// 5 %, and 19 without the limit (docs/dev/coupling.md).
 const MISSED: f64 = 0.03;
-/// Misses below this part of the greatest magnitude of their output are none. With [`LEAST`], 14 systems are worse.
+/// Misses below this part of the greatest magnitude of their output are none. With 1e-4, three more systems are worse.
 const LEAST_MISSED: f64 = 1e-5;
 /// Share of the greatest change that is left one point later. With .99, two more systems are worse by more than a half.
 const KEEP: f64 = 0.97;

@@ -86,7 +86,7 @@ fn badness(column: &ColumnComparison, expected: &[f64], tolerance: &Tolerance) -
 }
 
 fn half((column, tolerance): (&ColumnComparison, &Tolerance), value: f64) -> f64 {
-    column.absolute + tolerance.relative * value.abs()
+    tolerance.absolute + tolerance.relative * value.abs()
 }
 
 /// A column of both tables.
