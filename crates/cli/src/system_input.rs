@@ -82,7 +82,7 @@ fn read_package(
     let is_into_cps = || kind.is_none() && gyrator_ssp::is_into_cps(path);
     if kind == Some(Kind::IntoCps) || is_into_cps() {
         let coe = options.coe.as_deref();
-        return Ok(gyrator_ssp::read_into_cps(path, coe, limits)?);
+        return Ok(Some(gyrator_ssp::read_into_cps(path, coe, limits)?));
     }
     if options.coe.is_some() {
         let text = format!("--coe: {} is no multi-model of INTO-CPS", path.display());
@@ -90,7 +90,7 @@ fn read_package(
     }
     let is_mastersim = || kind.is_none() && gyrator_ssp::is_mastersim(path);
     if kind == Some(Kind::MasterSim) || is_mastersim() {
-        return Ok(gyrator_ssp::read_mastersim(path, limits)?);
+        return Ok(Some(gyrator_ssp::read_mastersim(path, limits)?));
     }
     let is_osp = || kind.is_none() && gyrator_ssp::is_osp(path);
     if kind == Some(Kind::Osp) || is_osp() {

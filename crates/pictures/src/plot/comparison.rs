@@ -75,7 +75,7 @@ pub fn comparison<'a>(
 fn badness(column: &ColumnComparison, expected: &[f64], tolerance: &Tolerance) -> f64 {
     let finite = expected.iter().filter(|value| value.is_finite());
     let magnitude = finite.fold(0.0_f64, |most, value| most.max(value.abs()));
-    let tube = half((column, tolerance), magnitude).max(f64::MIN_POSITIVE);
+    let tube = half(tolerance, magnitude).max(f64::MIN_POSITIVE);
     let badness = column.max_absolute / tube;
     // Out of tolerance is worse than within, however small the values are there.
     if column.holds() {
@@ -85,7 +85,7 @@ fn badness(column: &ColumnComparison, expected: &[f64], tolerance: &Tolerance) -
     }
 }
 
-fn half((column, tolerance): (&ColumnComparison, &Tolerance), value: f64) -> f64 {
+fn half(tolerance: &Tolerance, value: f64) -> f64 {
     tolerance.absolute + tolerance.relative * value.abs()
 }
 
@@ -102,7 +102,7 @@ impl Drawn<'_> {
         let name = &self.column.name;
         let expected = points(&self.reference.time, self.expected);
         let tube = expected.iter().map(|(time, value)| {
-            let half = half((self.column, self.tolerance), *value);
+            let half = half(self.tolerance, *value);
             (*time, value - half, value + half)
         });
         let reference = Curve {
@@ -138,7 +138,7 @@ impl Drawn<'_> {
         let deviations: Vec<f64> = times.iter().enumerate().map(deviation).collect();
         let tube = points(times, self.expected);
         let tube = tube.iter().map(|(time, value)| {
-            let half = half((self.column, self.tolerance), *value);
+            let half = half(self.tolerance, *value);
             (*time, -half, half)
         });
         let first = self.column.first_out_of_tolerance;
