@@ -317,12 +317,9 @@ fn bonds_pair() {
 
 #[test]
 fn stop_times() {
-    for not_after in [-1.0, 0.0] {
-        let mut before = system();
-        before.stop_time(not_after);
-        let parts = [&*not_after.to_string(), "after the start time 0 s"];
-        expect(before, "stop-before-start", &parts);
-    }
+    let mut before = system();
+    before.stop_time(-1.0);
+    expect(before, "stop-before-start", &["-1", "0"]);
     for bad in [f64::NAN, f64::INFINITY] {
         let mut never = system();
         never.stop_time(bad);

@@ -89,7 +89,8 @@ impl ExperimentOptions {
         self.check_period(experiment)
     }
 
-    /// Refuses options that leave no time to simulate. What a file says alone is checked with the file.
+    /// Refuses options with a stop before the start. A run of no length has its initial values. What a file says alone is
+    /// checked with the file.
     fn check_period(&self, experiment: &Experiment) -> Result<(), Failure> {
         let whence = |option, given: Option<f64>| given.map_or("of the file", |_| option);
         let start_from = match experiment.start_time {
@@ -107,10 +108,10 @@ impl ExperimentOptions {
             .is_none();
         let start = experiment.start();
         match &experiment.stop_time {
-            Some(stop) if stop.value <= start && !is_of_file => {
+            Some(stop) if stop.value < start && !is_of_file => {
                 let stop = stop.value;
                 let text = format!(
-                    "no time to simulate: the stop time {stop} s ({stop_from}) is not after the start time {start} s ({start_from})"
+                    "the stop time {stop} s ({stop_from}) is before the start time {start} s ({start_from})"
                 );
                 Err(Failure::usage(text).help("pass a later --stop-time, or a --duration"))
             }

@@ -52,7 +52,12 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let limits = options.fmus.limits();
     let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
     overwriting::refuse_files_of(&system, &outputs)?;
-    overwriting::refuse_foreign(target, PACKAGE_HEAD)?;
+    if !is_toml {
+        overwriting::refuse_foreign(target, PACKAGE_HEAD)?;
+    } else if target.is_file() && !overwriting::begins_with(target, TOML_HEAD) {
+        let text = format!("{} exists, and no export has written it", target.display());
+        return Err(Failure::usage(text).help("choose another name, or delete it"));
+    }
     set_start_values(&mut system, options.start_value)?;
     for problem in &warnings {
         screen::message(&format!("warning: {}\n", problem.message));
@@ -112,10 +117,12 @@ fn write_toml(mut system: SystemFile, target: &Path) -> Result<(), Failure> {
         access.value = whole(&access.value)?;
     }
     system.source = Arc::new(Source::new(&place, ""));
-    let text = toml_file::to_toml(&system);
+    let text = format!("{TOML_HEAD}{}", toml_file::to_toml(&system));
     screen::file(target, &text).map_err(|error| Failure::not_created(target, &error))
 }
 
+/// The first line of an exported system file.
+const TOML_HEAD: &str = "# Written by gyrator export.\n";
 /// The entry of a package that names its maker.
 const PACKAGE_HEAD: &str = "SystemStructure.ssd";
 

@@ -48,8 +48,8 @@ fn names_that_cargo_refuses_and_folders_that_are_there_are_refused() {
         ("a b", 2, "cannot be the name of a crate"),
         ("fn", 2, "cannot be the name of a crate"),
         ("..", 2, "cannot be the name of a crate"),
-        ("fmus", 1, "exists"),
-        ("no/folder/pump", 1, "No such file"),
+        ("fmus", 2, "exists"),
+        ("no/folder/pump", 2, "does not exist"),
     ] {
         let outcome = bench.run(["new-fmu", name, KIT]);
         assert_eq!(outcome.code, Some(code), "{name}");

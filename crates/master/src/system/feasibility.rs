@@ -27,7 +27,7 @@ pub(super) fn check_period(file: &SystemFile, graph: &Graph, problems: &mut Vec<
         return;
     };
     let duration = stop.value - graph.clock.start();
-    if duration.is_nan() || duration <= 0.0 || duration.is_infinite() {
+    if duration.is_nan() || duration < 0.0 || duration.is_infinite() {
         let message = format!(
             "the stop time {} s is not after the start time {} s",
             stop.value,
