@@ -300,7 +300,7 @@ impl Session<'_> {
         let table = self.input.map_or(Ok(None), InputTable::read)?;
         let fmus = FmuCache::new(self.options.fmus.open_options());
         self.check_selection(&fmus, &described)?;
-        self.remove_earlier_reports();
+        self.remove_earlier_reports()?;
         // Before anything that may take long or crash: an older result must not stand for this run, and
         // one that another run writes is reported at once.
         let output = self.options.results.output_file.as_deref();
@@ -455,18 +455,25 @@ impl Session<'_> {
         }
     }
 
-    fn remove_earlier_reports(&self) {
-        for feature in &self.features {
-            surroundings::in_own(|| {
-                if let Some((_, path)) = feature
-                    .output()
-                    .filter(|(_, path)| feature.is_earlier(path))
-                {
-                    // A file that cannot be removed is replaced, or that fails and is reported.
-                    let _ = std::fs::remove_file(path);
-                }
-            });
+    /// Removes reports of earlier runs, and refuses other files in their places.
+    fn remove_earlier_reports(&self) -> Result<(), Failure> {
+        for (feature, (option, path)) in self
+            .features
+            .iter()
+            .filter_map(|feature| Some((feature, feature.output()?)))
+        {
+            if surroundings::in_own(|| feature.is_earlier(path)) {
+                // A file that cannot be removed is replaced, or that fails and is reported.
+                let _ = surroundings::in_own(|| std::fs::remove_file(path));
+            } else if path.is_file() {
+                let text = format!(
+                    "{option} {} exists, and no run has written it",
+                    path.display()
+                );
+                return Err(Failure::usage(text).help("choose another name, or delete it"));
+            }
         }
+        Ok(())
     }
 
     fn invalid(&self, rule: &'static str, text: &str, help: &str) -> Failure {

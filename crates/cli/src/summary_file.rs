@@ -27,6 +27,10 @@ impl Feature for SummaryOptions {
         path.map(|path| ("--summary", path))
     }
 
+    fn is_earlier(&self, output: &Path) -> bool {
+        output.is_file() && is_summary(output)
+    }
+
     fn needs(&self) -> Needs {
         Needs {
             summary: self.summary.is_some(),

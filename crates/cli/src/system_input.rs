@@ -10,6 +10,7 @@ use gyrator_system::{Problem, SystemFile, check, toml_file};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input_kind::{self, Kind, Wanted};
+use crate::overwriting::Named;
 
 // Options with which a system is opened.
 #[derive(Debug, Default, Args)]
@@ -24,6 +25,13 @@ pub(crate) struct SystemOptions {
     /// Times and algorithm of a multi-model of INTO-CPS: its JSON file, often coe.json
     #[arg(long, value_name = "FILE", help_heading = "Experiment")]
     coe: Option<PathBuf>,
+}
+
+impl SystemOptions {
+    /// The file that is read beside the system's.
+    pub(crate) fn input(&self) -> Option<Named<'_>> {
+        Some(("the file of times and algorithm", self.coe.as_deref()?))
+    }
 }
 
 /// Reads a system in the format that its content has; by its file extension if that is not known.

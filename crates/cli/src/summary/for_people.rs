@@ -1,6 +1,7 @@
 //! The closing lines of a run, for people.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use gyrator::Verdict;
 use gyrator::exchange_mode::Exchange;
@@ -8,6 +9,7 @@ use gyrator::report::{BondReport, ComponentReport, CorrectionVerdict, InterfaceM
 
 use super::{Summary, WallClock};
 use crate::aligned::{Align, Aligned};
+use crate::failure::is_named;
 use crate::folded_notes::folded;
 use crate::next_step::{Facts, next_step, step_for_all};
 use crate::numbers::{count, figure, short};
@@ -124,7 +126,8 @@ impl Summary<'_> {
         };
         let is_stale = |of: &ComponentReport| of.exchange == Exchange::STALE && !is_chosen(of);
         let facts = Facts {
-            system: (!self.connections.is_empty()).then_some(&self.system),
+            system: Some(named(&self.system))
+                .filter(|path| !self.connections.is_empty() && !is_named(path, "json")),
             is_by_bars: self.is_by_bars,
             step_for: step_for_all(self.error_bars),
             is_stale: self.components.iter().any(is_stale),
@@ -399,5 +402,18 @@ impl std::fmt::Display for Rounded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let digits = (2.0 - self.0.abs().log10().floor()).max(0.0) as usize;
         write!(f, "{:.*}", digits.min(9), self.0)
+    }
+}
+
+/// The path by which a command takes a system: a package is named by its folder or its archive.
+fn named(system: &Path) -> &Path {
+    let is_inner = ["SystemStructure.ssd", "OspSystemStructure.xml"]
+        .iter()
+        .any(|name| system.ends_with(name));
+    let folder = system.parent().filter(|_| is_inner);
+    match folder {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => system,
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
         tables.next().unwrap_or_default(),
     );
     options.names.apply(&mut reference)?;
-    choose(&options.column, &result, &mut reference)?;
+    choose(&options.column, &mut result, &mut reference)?;
     convert_units(&mut result, &reference);
     let tolerance = Tolerance {
         relative: options.relative_tolerance,
@@ -130,7 +130,7 @@ pub(super) fn run(options: &Options) -> Result<Exit, Failure> {
 }
 
 /// Leaves the columns that `--column` names in the reference.
-fn choose(names: &[String], result: &Table, reference: &mut Table) -> Result<(), Failure> {
+fn choose(names: &[String], result: &mut Table, reference: &mut Table) -> Result<(), Failure> {
     if names.is_empty() {
         return Ok(());
     }
@@ -149,9 +149,13 @@ fn choose(names: &[String], result: &Table, reference: &mut Table) -> Result<(),
         };
         return Err(failure.advised(help));
     }
-    reference
+    let is_chosen = |series: &Series| names.iter().any(|name| is_of(name, series));
+    let others = reference.series.iter().filter(|series| !is_chosen(series));
+    let others: Vec<String> = others.map(|series| series.name.clone()).collect();
+    result
         .series
-        .retain(|series| names.iter().any(|name| is_of(name, series)));
+        .retain(|series| !others.contains(&series.name));
+    reference.series.retain(is_chosen);
     Ok(())
 }
 

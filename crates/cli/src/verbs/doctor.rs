@@ -71,7 +71,9 @@ pub(super) struct Options {
 /// Examines the system, and prints the findings.
 pub(super) fn run(options: Options) -> Result<Exit, Failure> {
     let outputs = Vec::from_iter(options.write.as_deref().map(|path| ("--write", path)));
-    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    let mut inputs = vec![("the system file", &*options.system)];
+    inputs.extend(options.input.input());
+    overwriting::refuse(&outputs, &inputs)?;
     writing::check(options.write.as_deref())?;
     let plan = Plan::without_files(&options.system, &options.execution);
     plan.carry_out().unwrap_or_else(|| examine_here(&options))

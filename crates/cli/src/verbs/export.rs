@@ -48,7 +48,9 @@ pub(super) fn run(options: Options) -> Result<Exit, Failure> {
         return Err(Failure::usage(text));
     }
     let outputs = [("--output-file", &**target)];
-    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    let mut inputs = vec![("the system file", &*options.system)];
+    inputs.extend(options.input.input());
+    overwriting::refuse(&outputs, &inputs)?;
     let limits = options.fmus.limits();
     let (mut system, warnings) = system_input::read(&options.system, &options.input, limits)?;
     overwriting::refuse_files_of(&system, &outputs)?;

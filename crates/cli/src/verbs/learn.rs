@@ -250,6 +250,7 @@ fn refuse_outputs(options: &Options, outputs: &[(&'static str, &Path)]) -> Resul
     let recorded = options.law.recorded.as_deref();
     let recorded = recorded.map(|path| ("the recording", path));
     let mut inputs = vec![("the system file", &*options.system)];
+    inputs.extend(options.input.input());
     inputs.extend(recorded);
     overwriting::refuse(outputs, &inputs)
 }

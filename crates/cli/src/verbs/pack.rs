@@ -62,7 +62,9 @@ pub(super) fn run(options: Options, packed_fmu: &[u8]) -> Result<Exit, Failure> 
         return Err(Failure::usage(text));
     }
     let outputs = [("--output-file", &**target)];
-    overwriting::refuse(&outputs, &[("the system file", &*options.system)])?;
+    let mut inputs = vec![("the system file", &*options.system)];
+    inputs.extend(options.input.input());
+    overwriting::refuse(&outputs, &inputs)?;
     let limits = options.fmus.limits();
     let (mut system, warnings) =
         system_input::read_with(&options.system, &options.input, limits, |system| {

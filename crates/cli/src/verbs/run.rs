@@ -98,7 +98,7 @@ fn inputs(options: &Options) -> Vec<Named<'_>> {
     let of_features = features.flat_map(Feature::input);
     let all = feed_forward.into_iter().chain(input_file);
     let all = all.chain(of_features).chain(options.states.input());
-    all.collect()
+    all.chain(options.input.input()).collect()
 }
 
 fn run_here(options: &Options) -> Result<Exit, Failure> {

@@ -69,6 +69,7 @@ fn columns_are_chosen() {
     assert_eq!(compared(&bench, "").code, Some(6));
     let only = compared(&bench, "--column x");
     assert_eq!(only.code, Some(0), "{}", only.stdout);
+    assert!(!only.stdout.contains("not compared"), "{}", only.stdout);
     let unknown = compared(&bench, "--column z");
     assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
     let words = "--column z: the reference has no such column";

@@ -118,3 +118,25 @@ fn a_project_with_a_mistake_is_refused_at_its_place() {
         outcome.stderr
     );
 }
+
+#[test]
+fn files_that_no_run_has_written_stay() {
+    let bench = bench();
+    let coe = bench.read("coe.json");
+    let outcome = bench.run("run mm.json --coe coe.json --summary coe.json".split(' '));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(bench.read("coe.json"), coe);
+    for option in ["--summary", "--report", "--markdown"] {
+        let name = if option == "--report" {
+            "mine.html"
+        } else {
+            "mine.md"
+        };
+        bench.write(name, "mine");
+        let outcome = bench.run(["run", "x.msim", option, name]);
+        assert_eq!(outcome.code, Some(2), "{option}: {}", outcome.stderr);
+        let text = format!("{option} {name} exists, and no run has written it");
+        assert!(outcome.stderr.contains(&text), "{}", outcome.stderr);
+        assert_eq!(bench.read(name), "mine");
+    }
+}

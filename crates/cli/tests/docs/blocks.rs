@@ -265,7 +265,7 @@ fn script(page: &Page, folder: &Path) -> String {
         let text = match (block.language.as_str(), block.attribute("file")) {
             ("sh", _) if is_command(block) => lines(&block.text),
             ("setup", _) => block.text.clone(),
-            ("toml" | "csv" | "python", Some(name)) => {
+            ("toml" | "csv" | "json" | "python" | "text", Some(name)) => {
                 format!(
                     "cat > '{name}' <<'END OF FILE'\n{}END OF FILE\n",
                     block.text

@@ -198,7 +198,7 @@ mod tests {
         let html = |number| Cell::Rounded(number).html();
         assert_eq!(html(0.001), "<td class=figure>0.001");
         assert_eq!(
-            html(-6169.594_123),
+            html(-6_169.594_123),
             "<td class=figure title=-6169.594123>-6170"
         );
         assert_eq!(

@@ -203,6 +203,9 @@ impl Examination<'_, '_> {
             let candidate = &mut candidates[index];
             let found = self.factor_for(wanted, candidate, stability, &mut is_spent)?;
             plans.extend(found.map(|(factor, cost)| (cost, factor, index)));
+            // A longer macro-step may prove to be too long; the given one may do.
+            let longer = found.filter(|(factor, _)| *factor > 1.0);
+            plans.extend(longer.map(|(factor, cost)| (cost * factor, 1.0, index)));
         }
         plans.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, factor, index) in plans {

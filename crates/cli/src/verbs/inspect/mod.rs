@@ -124,7 +124,9 @@ fn inspect_system(options: &Options) -> Result<Exit, Failure> {
     let graph = options.graph.as_deref();
     let graph = graph.map(GraphFile::new).transpose()?;
     let outputs: Vec<_> = graph.iter().map(GraphFile::named).collect();
-    overwriting::refuse(&outputs, &[("the system file", &options.path)])?;
+    let mut inputs = vec![("the system file", &*options.path)];
+    inputs.extend(options.input.input());
+    overwriting::refuse(&outputs, &inputs)?;
     let (file, warnings) =
         system_input::read(&options.path, &options.input, options.fmus.limits())?;
     overwriting::refuse_files_of(&file, &outputs)?;

@@ -154,7 +154,7 @@ fn an_output_is_stale_while_its_corrections_miss() {
 #[test]
 fn a_correction_is_at_most_the_change_that_the_output_shows() {
     let unit = Immediate::new(&["u"], &["y"], |u| vec![u[0]]).with_jacobian(|_| vec![1.5]);
-    let (rows, run) = rows(fed(unit, |point| turns(point)), SIGNALS);
+    let (rows, run) = rows(fed(unit, turns), SIGNALS);
     let is_right = |[u, y]: &[f64; 2]| (y - u).abs() < 1e-12;
     assert!(rows[10..].iter().all(is_right), "{rows:?}");
     let decisions = of_output(&run);
