@@ -75,11 +75,11 @@ fn a_file_of_somebody_else_stays() {
     bench.write("README.md", "# Mine\n");
     let run = "run system.toml -e 0.1 --markdown README.md";
     let ended = bench.run(run.split_whitespace());
-    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     assert!(
         ended
             .stderr
-            .contains("the file is not the outcome of a run"),
+            .contains("--markdown README.md exists, and no run has written it"),
         "{}",
         ended.stderr
     );
