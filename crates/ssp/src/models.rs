@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gyrator_fmu::{Causality, Fmu, Limits, ModelDescription, ScalarVariable, TypeAttributes};
+use gyrator_system::{Component, Port};
 
 use crate::structure::{ConnectorKind, Unit};
 
@@ -30,6 +31,33 @@ impl Models {
     /// Why an FMU cannot be read.
     pub(crate) fn refusal(&mut self, fmu: &Path) -> Option<&str> {
         self.read(fmu).as_ref().err().map(String::as_str)
+    }
+
+    /// An answer about a variable of an FMU, which is `None` if the FMU does not have it. Nothing is known of blocks, nor of
+    /// FMUs that cannot be read.
+    pub(crate) fn ask<T>(
+        &mut self,
+        port: &Port,
+        components: &[Component],
+        question: impl FnOnce(&ModelDescription, Option<&ScalarVariable>) -> T,
+    ) -> Option<T> {
+        let mut all = components.iter();
+        let component = all.find(|component| component.name.value == port.component)?;
+        let is_fmu = component.block.is_none();
+        let model = is_fmu.then(|| self.of(&component.fmu.value))??;
+        let variable = model.variables.iter().find(|v| v.name == port.variable);
+        Some(question(&model, variable))
+    }
+
+    /// Whether two ends have one unit, as far as that is known: then nothing is converted.
+    pub(crate) fn have_one_unit(&mut self, ends: [&Port; 2], components: &[Component]) -> bool {
+        let [from, to] = ends.map(|port| {
+            let unit = |model: &ModelDescription, variable: Option<&ScalarVariable>| {
+                variable.and_then(|variable| unit_of(model, variable))
+            };
+            self.ask(port, components, unit).flatten()
+        });
+        from.zip(to).is_none_or(|(from, to)| from.name == to.name)
     }
 
     fn read(&mut self, fmu: &Path) -> &Result<Arc<ModelDescription>, String> {

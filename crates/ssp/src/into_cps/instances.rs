@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use gyrator_fmu::{ModelDescription, ScalarVariable};
 use gyrator_system::{Component, Port, Problem, Spanned, did_you_mean};
 
 use super::json::Member;
-use crate::models::{Models, unit_of};
+use crate::models::Models;
 use crate::package::Reference;
 use crate::tree::Reader;
 
@@ -198,42 +197,9 @@ fn in_project(file: Reference, name: &str, reader: &Reader<'_>) -> PathBuf {
     folders.find(|path| path.is_file()).unwrap_or(file.path)
 }
 
-/// What is asked of the variable of a port, if its FMU can be read.
-pub(super) fn ask<T>(
-    port: &Port,
-    components: &[Component],
-    models: &mut Models,
-    question: impl FnOnce(&ModelDescription, Option<&ScalarVariable>) -> T,
-) -> Option<T> {
-    let mut all = components.iter();
-    let component = all.find(|component| component.name.value == port.component)?;
-    let model = models.of(&component.fmu.value)?;
-    let variable = model.variables.iter().find(|v| v.name == port.variable);
-    Some(question(&model, variable))
-}
-
 /// Whether an FMU says on what its outputs depend at the start. Maestro reads outputs that depend on nothing before it
 /// gives the inputs, and not again.
 pub(super) fn declares_initial(component: &Component, models: &mut Models) -> bool {
     let model = models.of(&component.fmu.value);
     model.is_none_or(|model| !model.structure.initial_unknowns.is_empty())
-}
-
-/// Whether two ends have one unit, as far as that is known. Maestro converts none.
-pub(super) fn has_one_unit(
-    from: &Spanned<Port>,
-    to: &Spanned<Port>,
-    components: &[Component],
-    models: &mut Models,
-) -> bool {
-    let mut unit = |port: &Port| {
-        let unit = |model: &ModelDescription, variable: Option<&ScalarVariable>| {
-            variable.and_then(|variable| unit_of(model, variable))
-        };
-        ask(port, components, models, unit).flatten()
-    };
-    match (unit(&from.value), unit(&to.value)) {
-        (Some(from), Some(to)) => from.name == to.name,
-        _ => true,
-    }
 }

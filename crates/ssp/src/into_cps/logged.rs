@@ -4,7 +4,7 @@ use gyrator_fmu::Causality;
 use gyrator_system::{Component, Problem};
 
 use super::Documents;
-use super::instances::{Instances, Signal, ask};
+use super::instances::{Instances, Signal};
 use super::json::Member;
 use crate::models::Models;
 use crate::tree::Reader;
@@ -70,7 +70,7 @@ impl Logged {
         let mut names: Vec<String> = Vec::new();
         for signal in &self.0 {
             let port = signal.port(components);
-            let found = ask(&port.value, components, models, |_, variable| {
+            let found = models.ask(&port.value, components, |_, variable| {
                 variable.map(|variable| variable.causality)
             });
             match found {

@@ -195,8 +195,8 @@ fn system(files: &Documents<'_>, reader: &mut Reader<'_>) -> SystemFile {
     for (from, to) in connections {
         let (from, to) = (from.port(&system.components), to.port(&system.components));
         let mut connection = Connection::new(from.value.clone(), to.value.clone());
-        connection.unit_conversion =
-            instances::has_one_unit(&from, &to, &system.components, &mut models);
+        let ends = [&from.value, &to.value];
+        connection.unit_conversion = models.have_one_unit(ends, &system.components);
         (connection.from, connection.to) = (from, to);
         system.connections.push(connection);
     }

@@ -7,7 +7,7 @@ use gyrator_system::{
 };
 
 use super::lines::Line;
-use crate::models::{Models, unit_of};
+use crate::models::Models;
 use crate::tree::Reader;
 
 /// Ends the name of the component that holds the values of a table between its rows.
@@ -43,7 +43,8 @@ pub(super) fn connections<'l, 't: 'l>(
         if let [offset, gain] = &numbers[..] {
             (connection.offset, connection.gain) = (Some(offset.clone()), Some(gain.clone()));
         }
-        connection.unit_conversion = has_one_unit(&connection, &system.components, models);
+        let ends = [&connection.from.value, &connection.to.value];
+        connection.unit_conversion = models.have_one_unit(ends, &system.components);
         if of_table(&mut connection, system, models, reader) {
             system.connections.push(connection);
         }
@@ -86,31 +87,6 @@ fn port(
     Some(Spanned::new(Port::new(name, variable), word.span.clone()))
 }
 
-/// What is asked of the variable of a port, if its FMU can be read.
-fn ask<T>(
-    port: &Port,
-    components: &[Component],
-    models: &mut Models,
-    question: impl FnOnce(&gyrator_fmu::ModelDescription, &ScalarVariable) -> T,
-) -> Option<T> {
-    let mut all = components.iter();
-    let component = all.find(|component| component.name.value == port.component)?;
-    let model = component
-        .block
-        .is_none()
-        .then(|| models.of(&component.fmu.value))??;
-    let variable = model.variables.iter().find(|v| v.name == port.variable)?;
-    Some(question(&model, variable))
-}
-
-fn has_one_unit(connection: &Connection, components: &[Component], models: &mut Models) -> bool {
-    let mut unit = |port: &Port| ask(port, components, models, unit_of).flatten();
-    match (unit(&connection.from.value), unit(&connection.to.value)) {
-        (Some(from), Some(to)) => from.name == to.name,
-        _ => true,
-    }
-}
-
 /// Gives values of a table the type of the input, as MasterSim does. `false` if there is no such value.
 fn of_table(
     connection: &mut Connection,
@@ -125,17 +101,17 @@ fn of_table(
         return true;
     }
     let to = &connection.to;
-    let convert = ask(
-        &to.value,
-        &system.components,
-        models,
-        |_, input| match input.kind {
-            TypeAttributes::Real(_) => Ok(None),
-            TypeAttributes::Boolean { .. } => Ok(Some(NumberConversion::Nonzero)),
-            TypeAttributes::String { .. } => Err(()),
-            _ => Ok(Some(NumberConversion::Truncate)),
-        },
-    );
+    let conversion = |input: &ScalarVariable| match input.kind {
+        TypeAttributes::Real(_) => Ok(None),
+        TypeAttributes::Boolean { .. } => Ok(Some(NumberConversion::Nonzero)),
+        TypeAttributes::String { .. } => Err(()),
+        _ => Ok(Some(NumberConversion::Truncate)),
+    };
+    let convert = models
+        .ask(&to.value, &system.components, |_, input| {
+            input.map(conversion)
+        })
+        .flatten();
     match convert {
         Some(Err(())) => {
             let message = format!(
@@ -243,10 +219,11 @@ pub(super) fn parameters<'l, 't: 'l>(
             line.rest.span.end - text.len()..line.rest.span.end,
         );
         let variable = Spanned::new(port.value.variable.clone(), name.span);
-        let value = ask(&port.value, components, models, |_, found| {
-            typed(found, &value)
-        })
-        .unwrap_or_else(|| Ok(Spanned::new(guessed(&value.value), value.span.clone())));
+        let of_variable = |found: &ScalarVariable| typed(found, &value);
+        let typed = models.ask(&port.value, components, |_, found| found.map(of_variable));
+        let value = typed
+            .flatten()
+            .unwrap_or_else(|| Ok(Spanned::new(guessed(&value.value), value.span.clone())));
         let value = match value {
             Ok(value) => value,
             Err(problem) => {

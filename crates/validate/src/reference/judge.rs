@@ -106,10 +106,9 @@ fn beyond_tolerance(
     let largest = numbers
         .iter()
         .fold(0.0, |most: f64, value| most.max(value.abs()));
-    let allowed = relative * largest + OF_A_RUN * experiment.absolute_tolerance.unwrap_or(0.0);
     let tolerance = Tolerance {
         relative: 0.0,
-        absolute: allowed,
+        absolute: relative * largest + OF_A_RUN * experiment.absolute_tolerance.unwrap_or(0.0),
         sample_shift: true,
     };
     let alone = |time: &[f64], series: &Series| Table {
@@ -126,5 +125,5 @@ fn beyond_tolerance(
     }
     let comparison = gyrator_record::compare(&result, &expected, &tolerance);
     let column = comparison.columns.first()?;
-    (!column.holds()).then(|| format!("{column}; allowed {allowed:.3e}"))
+    (!column.holds()).then(|| format!("{column}; allowed {:.3e}", tolerance.absolute))
 }
