@@ -194,7 +194,7 @@ fn difference([newest, second, third, fourth]: [f64; 4], order: u64) -> f64 {
     }
 }
 
-/// Returns whether D was measured, so that it is right at this point.
+/// Returns whether D was measured under all new inputs, so that it is right at this point.
 fn measure_if_due(
     state: &mut SystemState,
     index: usize,
@@ -212,7 +212,8 @@ fn measure_if_due(
     let member = &mut state.units.members[pass.component];
     let at = (time, trial_length(step.size * member.every as f64, time));
     let (values, counters) = (&state.courses.values, &mut state.counters);
-    let has_moved = measure(pass, values, member.slot.unit(), at, counters)?;
+    let measured = measure(pass, values, member.slot.unit(), at, counters)?;
+    let has_moved = measured.has_moved;
     if pass.trial.is_none() {
         member.denied.notes.push(FORGETS.to_owned());
     }
@@ -223,23 +224,31 @@ fn measure_if_due(
         false => (2 * record.patience).clamp(1, MEASURED),
     };
     record.wait = record.patience;
-    Ok(pass.trial.is_some())
+    Ok(measured.is_whole)
 }
 
-/// Measures D from the outputs under each new input; returns whether it has moved.
+/// What trial steps have shown of D.
+#[derive(Default)]
+struct Measured {
+    has_moved: bool,
+    /// All new inputs were tried.
+    is_whole: bool,
+}
+
+/// Measures D from the outputs under each new input.
 fn measure(
     pass: &mut Pass,
     values: &[f64],
     unit: &mut dyn Unit,
     (time, length): (f64, f64),
     counters: &mut Counters,
-) -> UnitResult<bool> {
+) -> UnitResult<Measured> {
     let columns = pass.inputs.len();
     let Some(trial) = pass.trial.as_mut() else {
-        return Ok(false);
+        return Ok(Measured::default());
     };
     if time + length > trial.until || !pass.new_inputs.iter().all(|value| value.is_finite()) {
-        return Ok(false);
+        return Ok(Measured::default());
     }
     for (tried, input) in trial.inputs.iter_mut().zip(&pass.inputs) {
         *tried = values[*input];
@@ -249,7 +258,7 @@ fn measure(
         // The run does not need it: a unit that does not save after all is not asked again.
         Err(fault) if matches!(fault.cause, Cause::Unsupported | Cause::Discard) => {
             pass.trial = None;
-            return Ok(false);
+            return Ok(Measured::default());
         }
         Err(fault) => return Err(fault),
     };
@@ -305,5 +314,8 @@ fn measure(
             row.measured.add(time);
         }
     }
-    Ok(has_moved)
+    Ok(Measured {
+        has_moved,
+        is_whole: is_done && goes_back,
+    })
 }
