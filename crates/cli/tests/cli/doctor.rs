@@ -40,6 +40,18 @@ fn an_unstable_coupling_fails_as_a_check_does() {
     );
 }
 
+/// Longer macro-steps that short runs promise are too long in whole ones.
+#[test]
+fn the_given_macro_step_may_have_the_wanted_error() {
+    let bench = Bench::new();
+    bench.write("system.toml", &at("1e-3"));
+    let outcome = bench.run("doctor system.toml -e 1 --error 0.2 --json".split(' '));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let found: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let error = &found["proposal"]["verification"]["proposed"];
+    assert!(error.as_f64().unwrap() <= 0.2, "{}", found["proposal"]);
+}
+
 /// With more probe steps than these it finds a macro-step of 0.56 ms.
 #[test]
 fn probe_steps_that_are_spent_are_named() {
