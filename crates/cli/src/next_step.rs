@@ -1,6 +1,6 @@
 //! What to do after a run, in one sentence for people, by its verdict.
 //!
-//! The closing lines end with it. It never changes an exit code, and programs do not get it.
+//! The closing lines end with it, the report begins with it, and the summary has it. It never changes an exit code.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! What a macro-step was: the row that the accounts add.
 //!
 //! The run fills one row after each macro-step, or part of one, and gives it to ledger, audit, defects and alarms, which read nothing
-//! else of the system (alarms also read the powers of the ledger). What several of them need is computed here, once; the rest is borrowed. It calls no unit and changes
-//! no signal.
+//! else of the system (alarms also read the powers of the ledger). What several of them need is computed here, once; the rest is
+//! borrowed. It calls no unit and changes no signal.
 
 use crate::curve::Curve;
 use crate::graph::Axis;

@@ -421,6 +421,7 @@ fn r38_full_disk() {
     assert!(rows.iter().all(|row| row.len() == header.len()));
     let kept = format!("; {} rows are kept\n", rows.len());
     assert!(stderr.contains(&kept), "{stderr}");
+    assert_eq!(stderr.matches("kept").count(), 1, "{stderr}");
 }
 
 /// no parts of files are left, and nothing is printed beside the message.
